@@ -1,0 +1,1 @@
+"""bakeoff runs, serves and compares language models on your own data."""

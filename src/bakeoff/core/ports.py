@@ -1,0 +1,372 @@
+"""The interfaces between the layers. A contract suite in tests/contract runs over each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bakeoff.core.modelref import ModelRef
+from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, TokenChunk
+from bakeoff.core.requests import (
+    AnswerSpan,
+    Classify,
+    Embed,
+    EngineRequest,
+    GenerateRequest,
+    GenerationParams,
+    PredictRequest,
+    Prompt,
+    ScoreRequest,
+    ZeroShot,
+)
+from bakeoff.core.rows import Notice, Row, TaskRow
+from bakeoff.core.specs import PromptSpec
+
+ModelKind = Literal["causal", "seq2seq", "encoder"]
+Head = Literal["answer-span", "classify", "pair-classify", "embed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a model can do. Callers branch on this, never on a class or a model's name.
+
+    Attributes:
+        kind: decoder-only, encoder-decoder or encoder.
+        heads: what an encoder answers; empty for the others.
+        context_length: most tokens the model reads (decoder-only: prompt and answer together),
+            or None where the checkpoint sets no limit.
+        chat_template: whether conversations can be rendered.
+        likelihood: whether `score` works.
+        embeddings: whether `predict(Embed)` works.
+        fim_tokens: whether the tokenizer has fill-in-the-middle tokens.
+        labels: an encoder's label names in the order of its outputs.
+    """
+
+    kind: ModelKind
+    heads: frozenset[Head] = frozenset()
+    context_length: int | None = None
+    chat_template: bool = False
+    likelihood: bool = False
+    embeddings: bool = False
+    fim_tokens: bool = False
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known about a model before its weights are loaded.
+
+    Attributes:
+        ref: the reference with every default resolved (revision pinned to a commit, ...).
+        identity: repository and commit, or a hash of weight, config and tokenizer files.
+        capabilities: what it can do.
+        architecture: class name in the checkpoint's config, or the engine's name.
+        defaults: the checkpoint's own decoding settings.
+        origins: setting -> where it came from, for example
+            `task_specific_params.summarization`.
+        prefix: text that the checkpoint wants before the source; empty without.
+        numerics: `exact` where the text equals plain transformers', else engine and version.
+        reads_column: a column that replaces the source (`baseline://column/NAME`), or None.
+        notices: warnings that the report shows.
+    """
+
+    ref: ModelRef
+    identity: str
+    capabilities: Capabilities
+    architecture: str = ""
+    defaults: GenerationParams = field(default_factory=GenerationParams)
+    origins: dict[str, str] = field(default_factory=dict)
+    prefix: str = ""
+    numerics: str = "exact"
+    reads_column: str | None = None
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """What runs, for the report.
+
+    Attributes:
+        name: engine.
+        version: of the library behind it.
+        device: `cpu`, `cuda:0`, ...
+        dtype: precision of the weights as loaded, for example `float32` or `bnb-4bit`.
+        why: one sentence: why this engine was taken.
+    """
+
+    name: str
+    version: str
+    device: str
+    dtype: str
+    why: str = ""
+
+
+class Engine(ABC):
+    """A loaded model behind one interface.
+
+    All methods are safe to call from several tasks of one event loop. Work happens on the
+    engine's own thread; the event loop never blocks. Results come in the order they finish and
+    carry their request's id. One failure never fails a neighbour. Greedy text does not depend on
+    what else is in the batch.
+    """
+
+    capabilities: Capabilities
+    info: EngineInfo
+
+    @abstractmethod
+    def complete(
+        self, requests: Iterable[GenerateRequest] | AsyncIterable[GenerateRequest]
+    ) -> AsyncIterator[Completion | Failure]:
+        """Generate texts; pulls requests as it has room.
+
+        A request with `n` above 1 gives n completions, `choice` 0 to n-1. Closing the iterator
+        cancels what is in flight, within one step.
+        """
+
+    @abstractmethod
+    def stream(self, request: GenerateRequest) -> AsyncIterator[TokenChunk]:
+        """One text, piece by piece; the pieces add up to the completion's text.
+
+        Raises:
+            BakeoffError: the request fails; before the first chunk wherever that is possible.
+        """
+
+    @abstractmethod
+    def score(
+        self, requests: Iterable[ScoreRequest] | AsyncIterable[ScoreRequest]
+    ) -> AsyncIterator[Likelihood | Failure]:
+        """Log-likelihoods of continuations.
+
+        Context and continuation are tokenised so that the continuation's tokens are those of the
+        joined text behind the context's (trailing blanks of the context move to the
+        continuation, as in lm-evaluation-harness).
+        """
+
+    @abstractmethod
+    def predict(
+        self, requests: Iterable[PredictRequest] | AsyncIterable[PredictRequest]
+    ) -> AsyncIterator[Prediction | Failure]:
+        """An encoder's answers."""
+
+    @abstractmethod
+    def unsupported(self, request: EngineRequest) -> list[str]:
+        """Names of the fields that this engine cannot honour for this request."""
+
+    @abstractmethod
+    async def abort(self, request_id: str) -> None:
+        """Cancel one request; unknown ids are ignored."""
+
+    @abstractmethod
+    async def encode(self, text: str) -> list[int]:
+        """Token ids of a text, special tokens included as the model wants them."""
+
+    @abstractmethod
+    async def decode(self, ids: Sequence[int]) -> str:
+        """Text of token ids, special tokens left out."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Free the device; waiting requests fail with `EngineClosed`. May be called twice."""
+
+    async def generate(self, requests: Sequence[GenerateRequest]) -> list[Completion | Failure]:
+        """Results in the order of the requests (choice 0 of each)."""
+        found: dict[str, Completion | Failure] = {}
+        async for outcome in self.complete(requests):
+            found.setdefault(outcome.id, outcome)
+        return [found[request.id] for request in requests]
+
+
+class Dataset(Protocol):
+    """Rows with named columns. `rows` may be called again and gives the same rows."""
+
+    @property
+    def name(self) -> str:
+        """For people: file name or repository."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names in order."""
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What was noticed while reading, for example a guessed delimiter."""
+
+    def rows(self) -> Iterator[Row]:
+        """The selected rows, one by one, in bounded memory."""
+
+    def content_hash(self) -> str:
+        """SHA-256 over columns and cells of the selected rows; the same through every door."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreAsk:
+    """Context and continuation, before an id is given."""
+
+    context: Prompt
+    continuation: str
+
+
+Ask = tuple[Prompt | ScoreAsk | AnswerSpan | Classify | ZeroShot | Embed, ...]
+"""What one row asks of one model: one item, or one for each label or choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model said for a row.
+
+    Attributes:
+        text: the prediction that metrics read.
+        extra: JSON values beside it (probabilities, span positions, raw text, ...).
+    """
+
+    text: str
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Column roles of a task.
+
+    Attributes:
+        required: roles without which a row cannot be asked.
+        optional: roles it uses when they are there.
+        guesses: role -> column names that are taken for it, best first, compared without case.
+    """
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    guesses: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Task(ABC):
+    """A kind of question put to each row. Built from a `TaskSpec`; holds no state of a run."""
+
+    kind: ClassVar[str]
+    roles: ClassVar[Roles]
+    default_metrics: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def hints(self) -> tuple[str, ...]:
+        """Keys under which a checkpoint's `task_specific_params` may hold this task."""
+
+    @abstractmethod
+    def check(self, facts: ModelFacts) -> None:
+        """Whether this model can be asked this task.
+
+        Raises:
+            UnsupportedOption: it cannot; the message names a kind of model that can.
+        """
+
+    @abstractmethod
+    def needs_likelihood(self, facts: ModelFacts) -> bool:
+        """Whether `ask` gives `ScoreAsk`s for this model."""
+
+    @abstractmethod
+    def ask(self, row: TaskRow, facts: ModelFacts, prompt: PromptSpec | None) -> Ask:
+        """The row as this model is asked it.
+
+        Raises:
+            BadRow: the row lacks something.
+            TemplateFailed: a template refused the row.
+        """
+
+    @abstractmethod
+    def answer(
+        self, row: TaskRow, outcomes: Sequence[Completion | Likelihood | Prediction]
+    ) -> Answer:
+        """The prediction, from one outcome for each item of `ask`, in order."""
+
+    def references(self, row: TaskRow) -> tuple[str, ...]:
+        """What metrics compare with; tasks with labels turn an index into its text."""
+        return row.references
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOutput:
+    """One number that a metric gives.
+
+    Attributes:
+        name: column in the leaderboard, for example `rougeL`.
+        scale: the value of a perfect score (1 or 100), or None for open scales.
+        better: which direction is better, or None where neither is.
+        kind: `row` averages per-row values; `corpus` is computed from summed statistics.
+        unit: for example `tokens`; empty without.
+    """
+
+    name: str
+    scale: float | None = 1.0
+    better: Literal["higher", "lower"] | None = "higher"
+    kind: Literal["row", "corpus"] = "row"
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricInput:
+    """One prediction to score.
+
+    Attributes:
+        row: row id.
+        repeat: 0 for the first.
+        prediction: the text; failed rows are not passed to metrics.
+        references: right answers; may be empty.
+        source: what the model was given, for ratios and reference-free metrics.
+        extra: `Answer.extra`, and `completion_tokens`, `prompt_tokens` where known.
+    """
+
+    row: str
+    repeat: int
+    prediction: str
+    references: tuple[str, ...] = ()
+    source: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """One output over all inputs, in their order.
+
+    Attributes:
+        output: which number.
+        values: per input; None is "not measured".
+        reasons: per input; why a value is None, else None.
+        statistics: for corpus metrics, shape (inputs, k): sufficient statistics that add up;
+            rows that are not measured hold zeros.
+        combine: for corpus metrics: summed statistics, shape (k,) or (draws, k), to the value,
+            shape () or (draws,).
+        signature: settings that make the number reproducible.
+    """
+
+    output: MetricOutput
+    values: tuple[float | None, ...]
+    reasons: tuple[str | None, ...]
+    statistics: NDArray[np.float64] | None = None
+    combine: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+    signature: str = ""
+
+
+class Metric(ABC):
+    """Rows to scores. Pure: no network, no files other than a model the options name."""
+
+    name: ClassVar[str]
+    needs_reference: ClassVar[bool] = True
+
+    @abstractmethod
+    def outputs(self) -> tuple[MetricOutput, ...]:
+        """What `score` gives, in order."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Whether it can run here; called before any model is loaded.
+
+        Raises:
+            BakeoffError: it cannot; the message says what to install or to name.
+        """
+
+    @abstractmethod
+    def score(self, inputs: Sequence[MetricInput]) -> list[Scores]:
+        """Score all inputs; an input that cannot be scored costs only itself."""

@@ -1,0 +1,21 @@
+"""`EngineOptions`: resources of an engine, as far as a user or a job sets them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What an engine may use.
+
+    Attributes:
+        batch_tokens: most tokens (rows times longest row, prompt and answer) in one batch, or
+            None for the engine's own choice.
+        max_batch: most rows in one batch, or None for the engine's own choice.
+        threads: CPU threads for computing, or None for the library's choice.
+    """
+
+    batch_tokens: int | None = None
+    max_batch: int | None = None
+    threads: int | None = None
