@@ -45,6 +45,7 @@ class Capabilities:
         embeddings: whether `predict(Embed)` works.
         fim_tokens: whether the tokenizer has fill-in-the-middle tokens.
         labels: an encoder's label names in the order of its outputs.
+        language_codes: languages that the tokenizer has tokens for, as it spells them.
     """
 
     kind: ModelKind
@@ -55,6 +56,7 @@ class Capabilities:
     embeddings: bool = False
     fim_tokens: bool = False
     labels: tuple[str, ...] = ()
+    language_codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,123 @@
+"""Carry out a spec from the command line: progress, signals, the leaderboard, the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import typer
+
+from bakeoff.cli.leaderboard import print_report
+from bakeoff.cli.progress import make_progress
+from bakeoff.core.codes import ExitCode
+from bakeoff.core.errors import Interrupted
+from bakeoff.core.report import Report
+from bakeoff.core.specs import RunSpec
+from bakeoff.engines.options import EngineOptions
+from bakeoff.settings import Settings
+from bakeoff.wiring import run_async
+
+GRACE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Carrying:
+    """The flags of `bakeoff run`."""
+
+    base: Path
+    runs: Path | None
+    fresh: bool
+    wait: float
+    json: bool
+    quiet: bool
+    engine: EngineOptions
+    latency_rows: int
+
+
+def carry_out(spec: RunSpec, flags: Carrying) -> Report:
+    """Run, print the leaderboard, and leave with the exit code that fits.
+
+    Raises:
+        typer.Exit: always, unless everything went well.
+        BakeoffError: the run could not be carried out.
+    """
+    progress = make_progress(json=flags.json, quiet=flags.quiet)
+    with progress:
+        report = asyncio.run(_interruptible(spec, flags, progress.emit))
+    progress.report(report)
+    if not flags.json:
+        print_report(report, _folder(spec, flags))
+    code = exit_code(report)
+    if code is not ExitCode.OK:
+        raise typer.Exit(int(code))
+    return report
+
+
+def _folder(spec: RunSpec, flags: Carrying) -> Path:
+    return (flags.runs or Settings.read().runs) / spec.name
+
+
+def exit_code(report: Report) -> ExitCode:
+    """What the shell is told."""
+    if report.status == "stopped-early":
+        return ExitCode.STOPPED_EARLY
+    models = report.models.values()
+    if models and all(m.rows and m.failures == m.rows for m in models):
+        return ExitCode.RUN_FAILED
+    return ExitCode.PARTIAL if any(m.failures for m in models) else ExitCode.OK
+
+
+async def _interruptible(spec: RunSpec, flags: Carrying, emit: Callable[[Any], None]) -> Report:
+    engine = flags.engine
+    if engine.threads is None:
+        engine = replace(engine, threads=Settings.read().threads)
+    task = asyncio.ensure_future(
+        run_async(
+            spec,
+            runs=flags.runs,
+            base=flags.base,
+            emit=emit,
+            fresh=flags.fresh,
+            wait=flags.wait,
+            engine=engine,
+            latency_rows=flags.latency_rows,
+            stdin=sys.stdin.buffer,
+        )
+    )
+    with _signals(task):
+        try:
+            return await task
+        except (asyncio.CancelledError, KeyboardInterrupt) as problem:
+            raise Interrupted(
+                "interrupted: finished rows are kept, the same command resumes"
+            ) from problem
+
+
+@contextmanager
+def _signals(task: asyncio.Future[Report]) -> Iterator[None]:
+    """First Ctrl-C or SIGTERM: cancel; when that takes too long, or on the second: raise."""
+    loop = asyncio.get_running_loop()
+    seen: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if seen or number == signal.SIGALRM:
+            raise KeyboardInterrupt
+        seen.append(number)
+        loop.call_soon_threadsafe(task.cancel)
+        signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    before = {number: signal.signal(number, handle) for number in numbers}
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, old in before.items():
+            signal.signal(number, old)

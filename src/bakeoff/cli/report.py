@@ -1,0 +1,26 @@
+"""`bakeoff report RUN`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="Run folder, for example runs/dialogues.")],
+    json: Annotated[bool, typer.Option("--json", help="Print report.json.")] = False,
+) -> None:
+    """Print a run's leaderboard again and make its page anew, from what is stored."""
+    from bakeoff.cli.leaderboard import print_report
+    from bakeoff.jobs.reporting import write_report_page
+    from bakeoff.store.files.runfolder import RunFolder
+
+    folder = RunFolder.existing(run)
+    found = folder.read_report()
+    write_report_page(found, folder)
+    if json:
+        typer.echo(folder.report_file.read_text(encoding="utf-8"), nl=False)
+    else:
+        print_report(found, folder.path)

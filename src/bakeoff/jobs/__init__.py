@@ -1,0 +1,1 @@
+"""Layer 2: how a run is carried out: plan, rows, report."""

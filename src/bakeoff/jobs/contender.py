@@ -1,0 +1,147 @@
+"""`Contender`: one model entry with everything resolved, before its weights are loaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bakeoff.core.errors import InvalidSpec, UnsupportedOption
+from bakeoff.core.keys import Decoding, KeyParts, key_parts
+from bakeoff.core.modelref import LoadOptions, ModelRef
+from bakeoff.core.ports import ModelFacts, Task
+from bakeoff.core.requests import GenerationParams, Truncate
+from bakeoff.core.specs import ModelEntry, RunSpec
+from bakeoff.engines import describe
+from bakeoff.engines.route import Needs, Route, route
+
+DEFAULT_MAX_NEW_TOKENS = 256
+GREEDY = GenerationParams(max_new_tokens=DEFAULT_MAX_NEW_TOKENS, temperature=0.0, num_beams=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A model of a run.
+
+    Attributes:
+        id: name in the run, and of its journal folder.
+        entry: as the spec has it.
+        facts: what is known without loading.
+        task: shared by all contenders.
+        decoding: resolved settings.
+        route: the engine, and why.
+        parts: shared part of the generation keys.
+    """
+
+    id: str
+    entry: ModelEntry
+    facts: ModelFacts
+    task: Task
+    decoding: Decoding
+    route: Route
+    parts: KeyParts
+
+
+def model_ids(entries: Sequence[ModelEntry]) -> list[str]:
+    """An id for each entry: the given one, else the last part of the reference.
+
+    Raises:
+        InvalidSpec: two entries end up with one id.
+    """
+    ids: list[str] = []
+    for number, entry in enumerate(entries):
+        found = entry.id or _derived(entry)
+        if found in ids:
+            raise InvalidSpec(
+                f"models[{number}]: two models are called {found!r}: give one of them an `id:`"
+            )
+        ids.append(found)
+    return ids
+
+
+def _derived(entry: ModelEntry) -> str:
+    text = (entry.model or entry.endpoint or "model").partition("@")[0].partition("?")[0]
+    if text.startswith("baseline://column/"):
+        return _safe(text.removeprefix("baseline://column/"))
+    stem = text.rstrip("/").rsplit("/", 1)[-1]
+    return _safe(stem.removesuffix(".gguf"))
+
+
+def _safe(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")[:100] or "model"
+
+
+def model_ref(entry: ModelEntry, base: Path) -> ModelRef:
+    """The parsed reference of an entry.
+
+    Raises:
+        InvalidSpec: it is none, or two fields of it disagree.
+        UnsupportedOption: it names an endpoint, which this version does not speak to.
+    """
+    if entry.endpoint:
+        raise UnsupportedOption(
+            f"endpoint {entry.endpoint!r}: models behind an endpoint arrive in a later version; "
+            "name a local model or hf://org/name",
+            option="endpoint",
+        )
+    options = {name: getattr(entry, name) for name in LoadOptions.model_fields}
+    try:
+        return ModelRef.parse(entry.model or "", base=base, **options)
+    except ValueError as problem:
+        raise InvalidSpec(f"model {entry.model!r}: {_first_line(problem)}") from problem
+
+
+def _first_line(problem: ValueError) -> str:
+    text = str(problem)
+    match = re.search(r"Value error, (.*?)(?: \[type=|$)", text)
+    return match[1] if match else text.split("\n")[0]
+
+
+def make_contender(
+    spec: RunSpec, entry: ModelEntry, model_id: str, task: Task, base: Path
+) -> Contender:
+    """Resolve one entry, reading configuration files alone.
+
+    Raises:
+        CallerError: the entry, or its combination with the task, is wrong.
+        ModelError: the model does not exist or may not be read.
+    """
+    facts = describe(model_ref(entry, base), task.hints())
+    task.check(facts, entry.prompt)
+    taken = route(facts, Needs(likelihood=task.needs_likelihood(facts)))
+    decoding = Decoding(
+        params=_params(spec, entry, facts),
+        truncate=_truncate(spec, entry, facts),
+        engine=taken.engine if spec.strict_engine else None,
+    )
+    return Contender(model_id, entry, facts, task, decoding, taken, key_parts(facts, decoding))
+
+
+def _params(spec: RunSpec, entry: ModelEntry, facts: ModelFacts) -> GenerationParams:
+    said = entry.params().over(spec.generation.params())
+    params = said.over(facts.defaults).over(GREEDY)
+    if params.sampled and params.seed is None:
+        params = GenerationParams(seed=0).over(params)
+    return params
+
+
+def _truncate(spec: RunSpec, entry: ModelEntry, facts: ModelFacts) -> Truncate:
+    said = entry.truncate or spec.truncate
+    return said or ("refuse" if facts.capabilities.kind == "causal" else "cut")
+
+
+def in_epoch(contender: Contender, epoch: int) -> Contender:
+    """The same contender under the keys of another epoch."""
+    old = contender.decoding
+    decoding = Decoding(old.params, old.truncate, old.engine, epoch)
+    parts = key_parts(contender.facts, decoding)
+    return Contender(
+        contender.id,
+        contender.entry,
+        contender.facts,
+        contender.task,
+        decoding,
+        contender.route,
+        parts,
+    )

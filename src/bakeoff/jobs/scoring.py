@@ -1,0 +1,143 @@
+"""Metrics over all models at once: settings that depend on the text are the same for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bakeoff.core.errors import BakeoffError, MetricFailed
+from bakeoff.core.ports import Metric, MetricInput, ModelFacts, Scores, Task
+from bakeoff.core.rows import Notice, TaskRow
+from bakeoff.jobs.answers import ModelAnswers
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScores:
+    """One metric output of one model.
+
+    Attributes:
+        family: the metric's name.
+        places: for each score, the index of its result in `ModelAnswers.results`.
+        scores: over the model's scored results alone.
+    """
+
+    model: str
+    family: str
+    places: tuple[int, ...]
+    scores: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """All scores of a run, and what could not be computed."""
+
+    by_model: dict[str, dict[str, ModelScores]]
+    notices: tuple[Notice, ...]
+
+
+def metric_inputs(
+    answers: ModelAnswers, rows: dict[str, TaskRow], task: Task, facts: ModelFacts | None
+) -> tuple[list[MetricInput], list[int]]:
+    """What the metrics see of a model, and from which results it comes."""
+    inputs, places = [], []
+    for place, result in enumerate(answers.results):
+        if not result.ok or result.text is None:
+            continue
+        row = rows[result.row]
+        extra = {
+            **result.extra,
+            "completion_tokens": result.usage.completion,
+            "prompt_tokens": result.usage.prompt,
+        }
+        source = row.source if row.source is not None else row.context
+        inputs.append(
+            MetricInput(
+                row=row.id,
+                repeat=result.repeat,
+                prediction=result.text,
+                references=task.references(row),
+                source=source,
+                extra=extra,
+            )
+        )
+        places.append(place)
+    return inputs, places
+
+
+def score_all(
+    metrics: Sequence[Metric],
+    models: Sequence[ModelAnswers],
+    rows: dict[str, TaskRow],
+    task: Task,
+) -> Scored:
+    """Run every metric once over the answers of all models; a failing metric costs only itself."""
+    inputs: list[MetricInput] = []
+    spans: list[tuple[str, int, list[int]]] = []
+    for answers in models:
+        own, places = metric_inputs(answers, rows, task, None)
+        spans.append((answers.model, len(inputs), places))
+        inputs += own
+    by_model: dict[str, dict[str, ModelScores]] = {answers.model: {} for answers in models}
+    notices = []
+    for metric in metrics:
+        try:
+            found = metric.score(inputs)
+        except (BakeoffError, ArithmeticError, ValueError, RuntimeError) as problem:
+            failed = MetricFailed(f"{metric.name} could not be computed: {problem}")
+            notices.append(Notice("metric-failed", failed.message))
+            continue
+        for scores in found:
+            for model, start, places in spans:
+                part = _slice(scores, start, start + len(places))
+                by_model[model][scores.output.name] = ModelScores(
+                    model, metric.name, tuple(places), part
+                )
+    return Scored(by_model, tuple(notices))
+
+
+def _slice(scores: Scores, start: int, end: int) -> Scores:
+    return Scores(
+        output=scores.output,
+        values=scores.values[start:end],
+        reasons=scores.reasons[start:end],
+        statistics=None if scores.statistics is None else scores.statistics[start:end],
+        combine=scores.combine,
+        signature=scores.signature,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RowUnits:
+    """A model's scores by row, repeats averaged or summed: what resampling draws from.
+
+    Attributes:
+        rows: row ids in order of the data.
+        values: shape (rows,); NaN where nothing was measured.
+        statistics: shape (rows, k) for corpus metrics, else None.
+        measured: shape (rows,).
+    """
+
+    rows: tuple[str, ...]
+    values: np.ndarray
+    statistics: np.ndarray | None
+    measured: np.ndarray
+
+
+def row_units(scored: ModelScores, answers: ModelAnswers, order: dict[str, int]) -> RowUnits:
+    """Gather repeats under their rows."""
+    size = len(order)
+    sums, counts = np.zeros(size), np.zeros(size)
+    where = np.array([order[answers.results[p].row] for p in scored.places], dtype=np.intp)
+    values = np.array([np.nan if v is None else v for v in scored.scores.values], dtype=float)
+    seen = ~np.isnan(values) if len(values) else np.zeros(0, dtype=bool)
+    np.add.at(sums, where[seen], values[seen])
+    np.add.at(counts, where[seen], 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(counts > 0, sums / counts, np.nan)
+    statistics = None
+    if scored.scores.statistics is not None:
+        statistics = np.zeros((size, scored.scores.statistics.shape[1]))
+        np.add.at(statistics, where[seen], scored.scores.statistics[seen])
+    return RowUnits(tuple(order), means, statistics, counts > 0)

@@ -1,0 +1,61 @@
+"""What a reader of the report must know before trusting a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bakeoff.core.errors import TooManyFailures
+from bakeoff.core.report import ModelSummary, Report, Warning
+from bakeoff.core.rows import Notice
+from bakeoff.store.files.journal import Damage
+
+
+def report_warnings(
+    report: Report,
+    notices: Sequence[Notice],
+    damage: Damage,
+    stopped: TooManyFailures | None,
+) -> tuple[Warning, ...]:
+    """Notices of data and models, counts that are not zero, and what the journal lost."""
+    found = [Warning(code=n.code, text=n.text, rows=n.rows) for n in notices]
+    if stopped is not None:
+        found.append(Warning(code="stopped-early", text=stopped.message))
+    for model_id, model in report.models.items():
+        found += _of_model(model_id, model)
+    if not report.data.with_reference and report.data.rows:
+        text = "no row has a reference: only reference-free metrics are computed"
+        found.append(Warning(code="no-reference", text=text, rows=report.data.rows))
+    elif report.data.with_reference < report.data.rows:
+        lacking = report.data.rows - report.data.with_reference
+        text = f"{lacking} of {report.data.rows} rows have no reference and are not scored"
+        found.append(Warning(code="some-without-reference", text=text, rows=lacking))
+    if damage.torn:
+        text = (
+            f"{damage.torn} journal lines were cut off by a killed process; their rows were redone"
+        )
+        found.append(Warning(code="torn-lines", text=text, rows=damage.torn))
+    if damage.broken:
+        text = f"{damage.broken} journal lines cannot be read; their rows were redone"
+        found.append(Warning(code="broken-lines", text=text, rows=damage.broken))
+    return tuple(dict.fromkeys(found))
+
+
+_COUNTS = (
+    ("failures", "failures", "rows failed"),
+    ("truncated", "truncated", "rows had their input cut"),
+    ("ran_to_limit", "ran-to-limit", "answers ran into the length limit"),
+    ("looped", "looped", "answers fell into a loop"),
+    ("empty", "empty", "answers are empty"),
+)
+
+
+def _of_model(model_id: str, model: ModelSummary) -> Iterable[Warning]:
+    for field, code, text in _COUNTS:
+        count = getattr(model, field)
+        if count:
+            more = f" ({model.tokens_cut} tokens)" if field == "truncated" else ""
+            if field == "failures":
+                more = f" ({', '.join(f'{c}: {n}' for c, n in model.failure_codes.items())})"
+            yield Warning(
+                code=code, text=f"{model_id}: {count} of {model.rows} {text}{more}", rows=count
+            )

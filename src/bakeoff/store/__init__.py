@@ -1,0 +1,1 @@
+"""Layer 1: what is kept, and where."""

@@ -1,0 +1,1 @@
+"""Run folders: journals, tables and reports as files."""

@@ -1,0 +1,47 @@
+"""What a run measured of a model: throughput and latency, kept beside its journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from bakeoff.core.report import LatencySummary
+from bakeoff.store.files.atomic import write_text
+
+
+class Measurement(BaseModel):
+    """One attempt's figures; `parts` tells which settings they belong to."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parts: str
+    """Digest of the key parts."""
+    seconds: float = 0.0
+    """Of generation."""
+    rows: int = 0
+    completion_tokens: int = 0
+    prompt_tokens: int = 0
+    batch_sum: int = 0
+    """Sum over rows of how many shared the batch."""
+    latency: LatencySummary | None = None
+    notices: tuple[tuple[str, str], ...] = ()
+    """Code and text of what was noticed while loading."""
+
+
+def write_measurement(folder: Path, name: str, measured: Measurement) -> None:
+    """Keep figures under a name of the attempt's own."""
+    write_text(folder / f"{name}.measured.json", measured.model_dump_json() + "\n")
+
+
+def read_measurements(folder: Path, parts: str) -> list[Measurement]:
+    """All figures under these settings, oldest first; unreadable files are passed over."""
+    found = []
+    for path in sorted(folder.glob("*.measured.json")):
+        try:
+            measured = Measurement.model_validate_json(path.read_bytes())
+        except ValueError:
+            continue
+        if measured.parts == parts:
+            found.append(measured)
+    return found

@@ -1,0 +1,139 @@
+"""Recipes of the encoders: qa, classifier, nli."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from transformers import (
+    BertConfig,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from tests.zoo import data_nli, data_qa, data_reviews, encoders, tokens
+from tests.zoo.examples import Example
+from tests.zoo.training import Recipe
+
+
+def _config(tokenizer: PreTrainedTokenizerBase, **more: Any) -> BertConfig:
+    shape = {
+        "hidden_size": 96,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 192,
+        "max_position_embeddings": 256,
+    }
+    return BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        pad_token_id=0,
+        **{**shape, **more},
+    )
+
+
+def _labels(names: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "id2label": dict(enumerate(names)),
+        "label2id": {name: i for i, name in enumerate(names)},
+    }
+
+
+def _qa_example(rng: random.Random, held_out: bool) -> Example:
+    asked = data_qa.draw(rng, held_out)
+    span = None if asked.start is None else (asked.start, asked.start + len(asked.answer))
+    return Example(asked.question, asked.answer, pair=asked.context, span=span)
+
+
+def _qa_tokenizer() -> PreTrainedTokenizerBase:
+    rng = random.Random("corpus")
+    drawn = [data_qa.draw(rng, held_out=False) for _ in range(3000)]
+    return tokens.word_piece([f"{d.question} {d.context}" for d in drawn], 900, 256)
+
+
+def _qa(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
+    return BertForQuestionAnswering(
+        _config(tokenizer, num_hidden_layers=4, architectures=["BertForQuestionAnswering"])
+    )
+
+
+def _review(rng: random.Random, held_out: bool) -> Example:
+    return Example(*data_reviews.draw(rng, held_out))
+
+
+def _review_tokenizer() -> PreTrainedTokenizerBase:
+    rng = random.Random("corpus")
+    return tokens.word_piece([data_reviews.draw(rng, False)[0] for _ in range(1000)], 600, 256)
+
+
+def _classifier(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
+    return BertForSequenceClassification(
+        _config(
+            tokenizer,
+            architectures=["BertForSequenceClassification"],
+            **_labels(data_reviews.LABELS),
+        )
+    )
+
+
+def _nli_example(rng: random.Random, held_out: bool) -> Example:
+    premise, hypothesis, label = data_nli.draw(rng, held_out)
+    return Example(premise, label, pair=hypothesis)
+
+
+def _nli_tokenizer() -> PreTrainedTokenizerBase:
+    rng = random.Random("corpus")
+    drawn = [data_nli.draw(rng, held_out=False) for _ in range(2000)]
+    return tokens.word_piece([f"{premise} {claim}" for premise, claim, _ in drawn], 900, 256)
+
+
+def _nli(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
+    return BertForSequenceClassification(
+        _config(
+            tokenizer,
+            num_hidden_layers=3,
+            architectures=["BertForSequenceClassification"],
+            **_labels(data_nli.LABELS),
+        )
+    )
+
+
+QA = Recipe(
+    name="qa",
+    task="answer spans in short English passages, or no answer",
+    tokenizer=_qa_tokenizer,
+    model=_qa,
+    draw=_qa_example,
+    collate=encoders.collate_spans,
+    grade=encoders.grade_spans,
+    steps=3000,
+    lr=1e-3,
+    graded=1000,
+)
+CLASSIFIER = Recipe(
+    name="classifier",
+    task="negative, neutral or positive reviews",
+    tokenizer=_review_tokenizer,
+    model=_classifier,
+    draw=_review,
+    collate=encoders.collate_labels(data_reviews.LABELS),
+    grade=encoders.grade_labels,
+    steps=600,
+    lr=1e-3,
+    graded=1000,
+)
+NLI = Recipe(
+    name="nli",
+    task="whether a topic or a day follows from a text",
+    tokenizer=_nli_tokenizer,
+    model=_nli,
+    draw=_nli_example,
+    collate=encoders.collate_labels(data_nli.LABELS),
+    grade=encoders.grade_labels,
+    steps=1200,
+    lr=1e-3,
+    graded=1000,
+)
