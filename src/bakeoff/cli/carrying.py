@@ -48,15 +48,21 @@ def carry_out(spec: RunSpec, flags: Carrying) -> Report:
         typer.Exit: always, unless everything went well.
         BakeoffError: the run could not be carried out.
     """
-    progress = make_progress(json=flags.json, quiet=flags.quiet)
-    with progress:
-        report = asyncio.run(_interruptible(spec, flags, progress.emit))
-    progress.report(report)
+    report = run_with_progress(spec, flags)
     if not flags.json:
         print_report(report, _folder(spec, flags))
     code = exit_code(report)
     if code is not ExitCode.OK:
         raise typer.Exit(int(code))
+    return report
+
+
+def run_with_progress(spec: RunSpec, flags: Carrying) -> Report:
+    """Run and show progress; Ctrl-C and SIGTERM end it cleanly."""
+    progress = make_progress(json=flags.json, quiet=flags.quiet)
+    with progress:
+        report = asyncio.run(_interruptible(spec, flags, progress.emit))
+    progress.report(report)
     return report
 
 

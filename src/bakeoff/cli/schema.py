@@ -22,9 +22,15 @@ def schema(
     """Print a JSON Schema: of the spec, of report.json, or of a journal line."""
     import json
 
+    from pydantic import BaseModel
+
     from bakeoff.core.report import Report
     from bakeoff.core.results import RowResult
     from bakeoff.core.specs import RunSpec
 
-    models = {What.SPEC: RunSpec, What.REPORT: Report, What.ROW: RowResult}
+    models: dict[What, type[BaseModel]] = {
+        What.SPEC: RunSpec,
+        What.REPORT: Report,
+        What.ROW: RowResult,
+    }
     typer.echo(json.dumps(models[what].model_json_schema(), indent=2, ensure_ascii=False))

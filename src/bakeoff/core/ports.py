@@ -251,6 +251,8 @@ class Task(ABC):
     kind: ClassVar[str]
     roles: ClassVar[Roles]
     default_metrics: ClassVar[tuple[str, ...]]
+    blank_is_answer: bool = False
+    """Whether a blank reference means "the right answer is nothing", where other rows have one."""
 
     @abstractmethod
     def hints(self) -> tuple[str, ...]:

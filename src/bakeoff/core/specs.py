@@ -147,6 +147,9 @@ class ModelEntry(GenerationSpec, LoadOptions):
     api_key: str | None = Field(None, description="A reference, never the key: env:NAME.")
     prompt: PromptSpec | None = None
     truncate: Truncate | None = None
+    limit: int | None = Field(
+        None, ge=1, description="Only the first rows for this model; comparisons use shared rows."
+    )
 
     @model_validator(mode="after")
     def _needs_model(self) -> ModelEntry:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from bakeoff.core.errors import BakeoffError
-from bakeoff.core.ports import Dataset
+from bakeoff.core.ports import Dataset, Task
 from bakeoff.core.results import RowError, RowResult
 from bakeoff.core.rows import TaskRow
 from bakeoff.datasets.roles import RoleMap
@@ -21,7 +22,8 @@ class ModelAnswers:
     """One model's results in the order of rows and repeats.
 
     Attributes:
-        results: one for each row and repeat; rows that never ran are failures too.
+        results: one for each row and repeat, up to the model's own limit of rows; rows that never
+            ran are failures too.
         header: of the newest segment that a result came from, or None.
     """
 
@@ -31,6 +33,14 @@ class ModelAnswers:
 
 
 NOT_RUN = RowError(code="cancelled", message="the run ended before this row", retryable=True)
+
+
+def references_of(task: Task, row: TaskRow, any_reference: bool) -> tuple[str, ...]:
+    """What metrics compare with; `any_reference` says whether some row of the data has one."""
+    found = task.references(row)
+    if not found and any_reference and task.blank_is_answer:
+        return ("",)
+    return found
 
 
 def task_rows(dataset: Dataset, roles: RoleMap) -> Iterator[TaskRow]:
@@ -50,7 +60,8 @@ def collect_answers(
 
     `error`, which ended the model as a whole, stands in for rows without a line of their own.
     """
-    planned = [p for row in rows for p in plan_row(contender, row, repeats)]
+    own = islice(rows, contender.entry.limit)
+    planned = [p for row in own for p in plan_row(contender, row, repeats)]
     lines = pick_rows(folder, (p.key for p in planned), damage)
     stand_in = NOT_RUN if error is None else stored_error(error)
     results = []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from bakeoff.core.ports import Task
 from bakeoff.core.report import ComparedAnswer, ComparedRow, RowScore
 from bakeoff.core.results import RowResult
 from bakeoff.core.rows import TaskRow
@@ -12,24 +12,39 @@ from bakeoff.jobs.answers import ModelAnswers
 from bakeoff.jobs.scoring import Scored
 
 
-def compared_rows(
-    rows: Sequence[TaskRow], models: Sequence[ModelAnswers], scored: Scored, task: Task
-) -> Iterator[ComparedRow]:
-    """One for each row, in order."""
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The rows of a run and what every model said.
+
+    Attributes:
+        rows: in order.
+        models: results in the order of rows and repeats.
+        references: row id to right answers.
+    """
+
+    rows: Sequence[TaskRow]
+    models: Sequence[ModelAnswers]
+    repeats: int
+    references: Mapping[str, tuple[str, ...]]
+
+
+def compared_rows(answered: Answered, scored: Scored) -> Iterator[ComparedRow]:
+    """One for each row, in order; a model that was not asked a row has no answer there."""
+    rows, models, repeats = answered.rows, answered.models, answered.repeats
     by_place = {m.model: _scores_by_place(scored, m.model) for m in models}
-    repeats = len(models[0].results) // max(len(rows), 1) if models else 0
     for number, row in enumerate(rows):
         places = range(number * repeats, (number + 1) * repeats)
         answers = tuple(
             _answer(m.model, m.results[place], by_place[m.model].get(place, {}))
             for m in models
             for place in places
+            if place < len(m.results)
         )
         yield ComparedRow(
             row=row.id,
             group=row.group,
             inputs=shown_inputs(row),
-            references=task.references(row),
+            references=answered.references[row.id],
             answers=answers,
         )
 

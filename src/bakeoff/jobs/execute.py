@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from bakeoff.core.errors import TooManyFailures
@@ -12,6 +11,7 @@ from bakeoff.core.outputs import Outcome
 from bakeoff.core.ports import Engine
 from bakeoff.core.requests import EngineRequest, GenerateRequest, PredictRequest, ScoreRequest
 from bakeoff.core.results import RowResult
+from bakeoff.jobs.closing import closed_after
 from bakeoff.jobs.collect import Collector
 from bakeoff.jobs.contender import Contender
 from bakeoff.jobs.events import EventSink, RowsDone
@@ -117,7 +117,7 @@ async def run_rows(
     tally = Tally()
     feed = _Feed(collector, rows, sink, tally)
     try:
-        async with aclosing(_outcomes(engine, feed)) as outcomes:
+        async with closed_after(_outcomes(engine, feed)) as outcomes:
             async for outcome in outcomes:
                 tally.ended = time.monotonic()
                 row = collector.take(outcome)
@@ -155,7 +155,7 @@ async def _outcomes(engine: Engine, feed: Iterable[EngineRequest]) -> AsyncItera
     first = next(pending, None)
     while first is not None:
         run = _SameKind(first, pending)
-        async with aclosing(_call(engine, run)) as outcomes:
+        async with closed_after(_call(engine, run)) as outcomes:
             async for outcome in outcomes:
                 yield outcome
         first = run.rest

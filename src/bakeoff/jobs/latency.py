@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from contextlib import aclosing
 
 from bakeoff.core.errors import BakeoffError
 from bakeoff.core.ports import Engine
 from bakeoff.core.report import LatencySummary
 from bakeoff.core.requests import EngineRequest, GenerateRequest, PredictRequest, ScoreRequest
 from bakeoff.core.results import RowResult
+from bakeoff.jobs.closing import closed_after
 from bakeoff.jobs.collect import Collector
 from bakeoff.jobs.contender import Contender
 from bakeoff.jobs.plan import PlannedRow
@@ -79,7 +79,7 @@ async def _ask(engine: Engine, request: EngineRequest) -> float | None:
     """Carry out one request; the moment of its first new token, where there is one."""
     if isinstance(request, GenerateRequest) and not _beams(request):
         first = None
-        async with aclosing(engine.stream(request)) as chunks:  # type: ignore[type-var]
+        async with closed_after(engine.stream(request)) as chunks:
             async for _ in chunks:
                 first = first or time.monotonic()
         return first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from bakeoff.core.errors import BakeoffError, RowError
 from bakeoff.core.keys import ask_payload, row_key, what_changed
@@ -44,7 +45,7 @@ def planned_rows(
     contender: Contender, dataset: Dataset, roles: RoleMap, repeats: int
 ) -> Iterator[PlannedRow]:
     """Every row and repeat in the order of the file; repeats of a row stand together."""
-    for row in dataset.rows():
+    for row in islice(dataset.rows(), contender.entry.limit):
         yield from plan_row(contender, roles.row(row), repeats)
 
 

@@ -17,8 +17,14 @@ from bakeoff.core.report import MetricSummary, ModelSummary, Report
 from bakeoff.core.rows import Notice, TaskRow
 from bakeoff.core.specs import RunSpec
 from bakeoff.datasets.roles import RoleMap
-from bakeoff.jobs.answers import ModelAnswers, collect_answers, missing_model, task_rows
-from bakeoff.jobs.compared import compared_rows, row_scores
+from bakeoff.jobs.answers import (
+    ModelAnswers,
+    collect_answers,
+    missing_model,
+    references_of,
+    task_rows,
+)
+from bakeoff.jobs.compared import Answered, compared_rows, row_scores
 from bakeoff.jobs.contender import Contender
 from bakeoff.jobs.deciding import Decision, decide
 from bakeoff.jobs.intervals import group_codes, model_scores, model_units
@@ -66,11 +72,18 @@ def write_outputs(record: RunRecord, notices: Sequence[Notice], folder: RunFolde
     rows = list(task_rows(record.dataset, record.roles))
     damage = Damage()
     answers = _answers(record, rows, folder, damage)
-    scored = score_all(record.metrics, answers, {row.id: row for row in rows}, record.task)
+    any_reference = any(row.references for row in rows)
+    references = {row.id: references_of(record.task, row, any_reference) for row in rows}
+    scored = score_all(record.metrics, answers, {row.id: row for row in rows}, references)
     report = _report(record, rows, answers, scored, folder)
+    given = sum(bool(found) for found in references.values())
+    report = report.model_copy(
+        update={"data": report.data.model_copy(update={"with_reference": given})}
+    )
     warnings = report_warnings(report, [*notices, *scored.notices], damage, record.stopped)
     report = report.model_copy(update={"warnings": warnings})
-    write_predictions(folder.path, compared_rows(rows, answers, scored, record.task))
+    answered = Answered(rows, answers, record.spec.repeats, references)
+    write_predictions(folder.path, compared_rows(answered, scored))
     write_scores(folder.path, row_scores(answers, scored))
     folder.write_report(report)
     write_report_page(report, folder)
@@ -91,7 +104,8 @@ def _answers(
     for model_id, model in record.models.items():
         if model.contender is None:
             error = model.error or ModelError("the model could not be read")
-            found.append(missing_model(model_id, rows, repeats, error))
+            limit = dict(zip(record.models, record.spec.models, strict=True))[model_id].limit
+            found.append(missing_model(model_id, rows[:limit], repeats, error))
             continue
         journal = folder.rows(model_id)
         error_of = model.error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bakeoff.core.errors import BakeoffError, MetricFailed
-from bakeoff.core.ports import Metric, MetricInput, ModelFacts, Scores, Task
+from bakeoff.core.ports import Metric, MetricInput, Scores
 from bakeoff.core.rows import Notice, TaskRow
 from bakeoff.jobs.answers import ModelAnswers
 
@@ -38,7 +38,7 @@ class Scored:
 
 
 def metric_inputs(
-    answers: ModelAnswers, rows: dict[str, TaskRow], task: Task, facts: ModelFacts | None
+    answers: ModelAnswers, rows: dict[str, TaskRow], references: dict[str, tuple[str, ...]]
 ) -> tuple[list[MetricInput], list[int]]:
     """What the metrics see of a model, and from which results it comes."""
     inputs, places = [], []
@@ -57,7 +57,7 @@ def metric_inputs(
                 row=row.id,
                 repeat=result.repeat,
                 prediction=result.text,
-                references=task.references(row),
+                references=references[row.id],
                 source=source,
                 extra=extra,
             )
@@ -70,13 +70,13 @@ def score_all(
     metrics: Sequence[Metric],
     models: Sequence[ModelAnswers],
     rows: dict[str, TaskRow],
-    task: Task,
+    references: dict[str, tuple[str, ...]],
 ) -> Scored:
     """Run every metric once over the answers of all models; a failing metric costs only itself."""
     inputs: list[MetricInput] = []
     spans: list[tuple[str, int, list[int]]] = []
     for answers in models:
-        own, places = metric_inputs(answers, rows, task, None)
+        own, places = metric_inputs(answers, rows, references)
         spans.append((answers.model, len(inputs), places))
         inputs += own
     by_model: dict[str, dict[str, ModelScores]] = {answers.model: {} for answers in models}

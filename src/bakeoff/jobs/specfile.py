@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
@@ -21,10 +21,11 @@ from bakeoff.core.specs import (
     ModelEntry,
     PromptSpec,
     RunSpec,
+    Spec,
     TaskSpec,
 )
 
-_PARTS = {
+_PARTS: dict[str, type[Spec]] = {
     "dataset": DatasetSpec,
     "columns": ColumnsSpec,
     "task": TaskSpec,
@@ -42,7 +43,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = self.construct_object(key_node, deep=True)
             if isinstance(key, (str, int)) and key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key!r} stands here twice", key_node.start_mark
@@ -89,8 +90,20 @@ def parse_spec(values: Mapping[str, Any], where: str = "spec") -> RunSpec:
     Raises:
         InvalidSpec: all mistakes at once, each with the path of its key.
     """
+    return parse_part(RunSpec, values, where)
+
+
+PartT = TypeVar("PartT", bound=Spec)
+
+
+def parse_part(kind: type[PartT], values: Mapping[str, Any], where: str) -> PartT:
+    """Check a part of a spec on its own, for example a data set given by flags.
+
+    Raises:
+        InvalidSpec: as `parse_spec`.
+    """
     try:
-        return RunSpec.model_validate(dict(values))
+        return kind.model_validate(dict(values))
     except ValidationError as problem:
         mistakes = [_mistake(error) for error in problem.errors(include_url=False)]
         raise InvalidSpec(f"{where}: " + "; ".join(dict.fromkeys(mistakes))) from problem

@@ -20,8 +20,9 @@ def report_warnings(
     found = [Warning(code=n.code, text=n.text, rows=n.rows) for n in notices]
     if stopped is not None:
         found.append(Warning(code="stopped-early", text=stopped.message))
+    most = max((model.rows for model in report.models.values()), default=0)
     for model_id, model in report.models.items():
-        found += _of_model(model_id, model)
+        found += _of_model(model_id, model, most)
     if not report.data.with_reference and report.data.rows:
         text = "no row has a reference: only reference-free metrics are computed"
         found.append(Warning(code="no-reference", text=text, rows=report.data.rows))
@@ -49,7 +50,10 @@ _COUNTS = (
 )
 
 
-def _of_model(model_id: str, model: ModelSummary) -> Iterable[Warning]:
+def _of_model(model_id: str, model: ModelSummary, rows: int) -> Iterable[Warning]:
+    if model.rows < rows:
+        text = f"{model_id} was asked {model.rows} rows only (its `limit`), others {rows}"
+        yield Warning(code="fewer-rows", text=text, rows=rows - model.rows)
     for field, code, text in _COUNTS:
         count = getattr(model, field)
         if count:

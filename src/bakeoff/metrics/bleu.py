@@ -72,7 +72,7 @@ class Bleu(SacreMetric):
         return (MetricOutput("bleu", scale=100.0, kind="corpus"),)
 
     def prepare(self, references: Sequence[str]) -> Any:
-        """sacrebleu's BLEU with the tokenizer for these references."""
+        """Sacrebleu's BLEU with the tokenizer for these references."""
         from sacrebleu.metrics.bleu import BLEU
 
         tokenize = self._tokenize
@@ -82,11 +82,13 @@ class Bleu(SacreMetric):
         scorer.effective_order = not _any_has_four_tokens(scorer, references)
         return scorer
 
-    def combiner(self, references: Sequence[str]) -> Combine:
-        """The corpus formula; without references the sentence formula."""
-        if not references:
-            return BleuValue(effective_order=True)
-        return BleuValue(self.prepare(references).effective_order)
+    def corpus_value(self, scorer: Any) -> Combine:
+        """BLEU with the effective order that the references settled."""
+        return BleuValue(scorer.effective_order)
+
+    def row_value(self) -> Combine:
+        """Sentence BLEU."""
+        return BleuValue(effective_order=True)
 
 
 def _any_has_four_tokens(scorer: Any, references: Sequence[str]) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bakeoff.core.ports import MetricOutput
 from bakeoff.metrics.options import Options
@@ -28,17 +29,17 @@ class ChrfValue:
         predicted, reference, matching = counts[..., 0], counts[..., 1], counts[..., 2]
         used = (predicted > 0) & (reference > 0)
         orders = np.maximum(used.sum(axis=-1), 1)
-        precision = _mean(matching, predicted, used) / orders
-        recall = _mean(matching, reference, used) / orders
+        precision = _sum(matching, predicted, used) / orders
+        recall = _sum(matching, reference, used) / orders
         factor = self.beta**2
         below = factor * precision + recall
         value = 100.0 * (1 + factor) * precision * recall / np.where(below > 0, below, 1.0)
         return np.where(below > 0, value, 0.0)
 
 
-def _mean(matching: Statistics, total: Statistics, used: Statistics) -> Statistics:
-    shares: Statistics = np.where(used, matching / np.where(used, total, 1.0), 0.0)
-    return shares.sum(axis=-1)
+def _sum(matching: Statistics, total: Statistics, used: NDArray[np.bool_]) -> Statistics:
+    shares = np.where(used, matching / np.where(used, total, 1.0), 0.0)
+    return np.asarray(shares.sum(axis=-1))
 
 
 class Chrf(SacreMetric):
@@ -69,7 +70,7 @@ class Chrf(SacreMetric):
         return (MetricOutput("chrf", scale=100.0, kind="corpus"),)
 
     def prepare(self, references: Sequence[str]) -> Any:
-        """sacrebleu's CHRF."""
+        """Sacrebleu's CHRF."""
         from sacrebleu.metrics.chrf import CHRF
 
         return CHRF(
@@ -79,6 +80,10 @@ class Chrf(SacreMetric):
             lowercase=self._lowercase,
         )
 
-    def combiner(self, references: Sequence[str]) -> Combine:
+    def corpus_value(self, scorer: Any) -> Combine:
+        """One formula for rows and corpus."""
+        return ChrfValue(self._beta)
+
+    def row_value(self) -> Combine:
         """One formula for rows and corpus."""
         return ChrfValue(self._beta)

@@ -134,9 +134,7 @@ class MacroF1(Metric):
         return f"labels:{over}|strip:yes|case:{case}|zero-division:0|rows:right-or-wrong"
 
 
-def _count(
-    counts: NDArray[np.float64], place: Mapping[str, int], said: str, true: str
-) -> None:
+def _count(counts: NDArray[np.float64], place: Mapping[str, int], said: str, true: str) -> None:
     if said == true and said in place:
         counts[place[said], 0] += 1
     if said in place:

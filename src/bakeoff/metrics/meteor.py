@@ -98,4 +98,5 @@ class Meteor(Metric):
         from nltk import __version__
 
         settings = "|".join(f"{name}:{value:g}" for name, value in self._parameters.items())
-        return f"refs:best|tok:{SIGNATURE}|match:exact+porter,no-synonyms|{settings}|nltk:{__version__}"
+        matches = "match:exact+porter,no-synonyms"
+        return f"refs:best|tok:{SIGNATURE}|{matches}|{settings}|nltk:{__version__}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 Tokens = Sequence[str]
 
@@ -30,7 +31,7 @@ def ngram_f(target: Tokens, prediction: Tokens, n: int) -> float:
     return f_measure(hits, max(len(target) - n + 1, 0), max(len(prediction) - n + 1, 0))
 
 
-def _counts(tokens: Tokens, n: int) -> Counter[str] | Counter[tuple[str, ...]]:
+def _counts(tokens: Tokens, n: int) -> Counter[Any]:
     if n == 1:
         return Counter(tokens)
     return Counter(zip(*(tokens[i:] for i in range(n)), strict=False))

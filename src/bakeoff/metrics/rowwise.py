@@ -38,9 +38,7 @@ def columns(
     return [_column(output, at, rows, signature) for at, output in enumerate(outputs)]
 
 
-def _column(
-    output: MetricOutput, at: int, rows: Sequence[RowValues], signature: str
-) -> Scores:
+def _column(output: MetricOutput, at: int, rows: Sequence[RowValues], signature: str) -> Scores:
     values: list[float | None] = []
     reasons: list[str | None] = []
     for row in rows:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bakeoff.core.ports import Metric, MetricInput, MetricOutput, Scores
+from bakeoff.core.ports import Metric, MetricInput, Scores
 from bakeoff.metrics.rowwise import Unscored, failure, usable_references
 
 Statistics = NDArray[np.float64]
@@ -29,16 +29,16 @@ class SacreMetric(Metric):
         """The sacrebleu object for these references (all rows together)."""
 
     @abstractmethod
-    def combiner(self, references: Sequence[str]) -> Combine:
+    def corpus_value(self, scorer: Any) -> Combine:
         """Summed statistics to the corpus value; equal settings give equal objects."""
+
+    @abstractmethod
+    def row_value(self) -> Combine:
+        """Statistics of one row to its sentence score."""
 
     def statistics(self, scorer: Any, prediction: str, references: Sequence[str]) -> Any:
         """Sufficient statistics of one row, as sacrebleu sums them."""
         return scorer._extract_corpus_statistics([prediction], [[text] for text in references])[0]
-
-    def sentence(self) -> Combine:
-        """Statistics of one row to its sentence score."""
-        return self.combiner(())
 
     def check(self) -> None:
         """Everything needed is in the base install."""
@@ -58,34 +58,29 @@ class SacreMetric(Metric):
             except Exception as error:  # any fault in one row is data of that row
                 rows.append(failure(error))
         scorer.num_refs = _reference_count(usable)
-        return [_scores(self.outputs()[0], rows, self, texts, _signature(scorer))]
+        return [self._scores(rows, scorer)]
+
+    def _scores(self, rows: Sequence[Any], scorer: Any) -> Scores:
+        width = max((len(row) for row in rows if not isinstance(row, Unscored)), default=1)
+        table = np.zeros((len(rows), width))
+        for at, row in enumerate(rows):
+            if not isinstance(row, Unscored):
+                table[at] = row
+        by_row = self.row_value()(table)
+        return Scores(
+            self.outputs()[0],
+            tuple(
+                None if isinstance(row, Unscored) else float(value)
+                for row, value in zip(rows, by_row, strict=True)
+            ),
+            tuple(row.reason if isinstance(row, Unscored) else None for row in rows),
+            statistics=table,
+            combine=self.corpus_value(scorer),
+            signature=f"{scorer.get_signature()}|rows:sentence-score,eff:yes",
+        )
 
 
 def _reference_count(usable: Sequence[tuple[str, ...] | Unscored]) -> int:
     """Number of references a row, or -1 where it varies, as sacrebleu counts it."""
     counts = {len(kept) for kept in usable if not isinstance(kept, Unscored)}
     return counts.pop() if len(counts) == 1 else -1
-
-
-def _signature(scorer: Any) -> str:
-    return f"{scorer.get_signature()}|rows:sentence-score,eff:yes"
-
-
-def _scores(
-    output: MetricOutput, rows: Sequence[Any], metric: SacreMetric, texts: list[str], signature: str
-) -> Scores:
-    width = max((len(row) for row in rows if not isinstance(row, Unscored)), default=1)
-    table = np.zeros((len(rows), width))
-    measured = np.array([not isinstance(row, Unscored) for row in rows], dtype=bool)
-    for at, row in enumerate(rows):
-        if not isinstance(row, Unscored):
-            table[at] = row
-    sentence = metric.sentence()(table)
-    return Scores(
-        output,
-        tuple(float(v) if ok else None for v, ok in zip(sentence, measured, strict=True)),
-        tuple(row.reason if isinstance(row, Unscored) else None for row in rows),
-        statistics=table,
-        combine=metric.combiner(texts),
-        signature=signature,
-    )

@@ -52,7 +52,7 @@ class Ter(SacreMetric):
         return (MetricOutput("ter", scale=100.0, better="lower", kind="corpus"),)
 
     def prepare(self, references: Sequence[str]) -> Any:
-        """sacrebleu's TER."""
+        """Sacrebleu's TER."""
         from sacrebleu.metrics.ter import TER
 
         by_character = writing(references) in ("chinese", "japanese")
@@ -63,6 +63,10 @@ class Ter(SacreMetric):
             asian_support=by_character,
         )
 
-    def combiner(self, references: Sequence[str]) -> Combine:
+    def corpus_value(self, scorer: Any) -> Combine:
+        """One formula for rows and corpus."""
+        return TerValue()
+
+    def row_value(self) -> Combine:
         """One formula for rows and corpus."""
         return TerValue()

@@ -11,9 +11,7 @@ import regex
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 # Scripts without blanks between words. The prolonged sound marks belong to no script of their own.
-_UNSPACED = (
-    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\uff70"
-)
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\uff70"
 _SPACED_WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{M}\p{N}]*")
 _ANY_WORD = regex.compile(
     rf"(?=[{_UNSPACED}])[\p{{L}}\p{{N}}]\p{{M}}*"

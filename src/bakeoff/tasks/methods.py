@@ -53,8 +53,6 @@ def methods_of(value: Any) -> Mapping[str, Callable[..., Any]]:
 def join(separator: str, values: Any) -> str:
     """The texts of the values with a separator between them."""
     texts = [as_text(value) for value in loops_over(values)]
-    width = max(map(sys.getsizeof, [separator, *texts]), default=0)
-    del width
     size = sum(map(sys.getsizeof, texts)) + sys.getsizeof(separator) * len(texts)
     _room(size)
     return separator.join(texts)
@@ -98,8 +96,8 @@ def _few(chars: str | None) -> str | None:
 
 
 def _width(*texts: str) -> int:
-    """Bytes a character, of the widest text."""
-    return max(1 if t.isascii() else 2 if max(t, default="") <= "\uffff" else 4 for t in texts)
+    """Bytes a character, of the widest text: 1, 2 or 4, read from its size in memory."""
+    return max(1 if t.isascii() else min(4, sys.getsizeof(t) // len(t)) for t in texts)
 
 
 def _room(size: int) -> None:

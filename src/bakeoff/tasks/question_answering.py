@@ -9,7 +9,7 @@ from bakeoff.core.outputs import Completion, Likelihood, Prediction, Span
 from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles
 from bakeoff.core.requests import AnswerSpan
 from bakeoff.core.rows import TaskRow
-from bakeoff.core.specs import PromptSpec
+from bakeoff.core.specs import PromptSpec, TaskSpec
 from bakeoff.tasks.prompting import TextTask, required
 
 NO_ANSWER = "no answer"
@@ -35,6 +35,10 @@ class QuestionAnswering(TextTask):
         },
     )
     default_metrics = ("squad_f1",)
+
+    def __init__(self, spec: TaskSpec) -> None:
+        super().__init__(spec)
+        self.blank_is_answer = spec.no_answer
 
     def check(self, facts: ModelFacts) -> None:
         """An encoder needs an extractive head."""

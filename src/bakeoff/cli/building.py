@@ -1,0 +1,163 @@
+"""Specs made from flags, and the run behind `infer` and `evaluate`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+import yaml
+
+from bakeoff.cli.carrying import Carrying, exit_code, run_with_progress
+from bakeoff.core.codes import ExitCode
+from bakeoff.core.errors import InvalidRequest
+from bakeoff.core.report import Report
+from bakeoff.core.specs import RunSpec
+from bakeoff.engines.options import EngineOptions
+from bakeoff.jobs.specfile import parse_spec
+from bakeoff.settings import Settings
+
+EVALUATED = "{{ row }}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The flags of `bakeoff infer` that say what is run."""
+
+    data: str
+    model: str
+    task: str
+    template: str | None
+    system: str | None
+    columns: tuple[str, ...]
+    options: tuple[str, ...]
+    generation: Mapping[str, Any]
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that came to its report."""
+
+    spec: RunSpec
+    report: Report
+    folder: Path
+
+    def leave(self) -> None:
+        """Leave with the exit code that fits.
+
+        Raises:
+            typer.Exit: unless every row succeeded.
+        """
+        code = exit_code(self.report)
+        if code is not ExitCode.OK:
+            raise typer.Exit(int(code))
+
+
+def pairs(flags: Sequence[str], what: str) -> dict[str, str]:
+    """`NAME=VALUE` flags as a mapping.
+
+    Raises:
+        InvalidRequest: a flag without `=`, or a name given twice.
+    """
+    found: dict[str, str] = {}
+    for flag in flags:
+        name, equals, value = flag.partition("=")
+        if not equals or not name:
+            raise InvalidRequest(f"{what} {flag!r}: write NAME=VALUE")
+        if name in found:
+            raise InvalidRequest(f"{what} {name!r} is given twice")
+        found[name] = value
+    return found
+
+
+def infer_spec(asked: Asked) -> RunSpec:
+    """The spec behind `bakeoff infer`.
+
+    Raises:
+        InvalidSpec: a flag does not fit.
+    """
+    options = {k: yaml.safe_load(v) for k, v in pairs(asked.options, "--option").items()}
+    generation = {k: v for k, v in asked.generation.items() if v is not None}
+    prompt = {"template": asked.template, "system": asked.system}
+    entry: dict[str, Any] = {"model": asked.model, **generation, **options}
+    if any(prompt.values()):
+        entry["prompt"] = {k: v for k, v in prompt.items() if v is not None}
+    dataset: dict[str, Any] = {"path": asked.data}
+    if asked.limit is not None:
+        dataset["limit"] = asked.limit
+    return parse_spec(
+        {
+            "name": _name("infer", asked.data, asked.model),
+            "dataset": dataset,
+            "columns": pairs(asked.columns, "--column"),
+            "task": _task(asked),
+            "metrics": [],
+            "models": [entry],
+        },
+        "flags",
+    )
+
+
+def _task(asked: Asked) -> dict[str, Any]:
+    task: dict[str, Any] = {"kind": asked.task}
+    if asked.task == "custom" and asked.template:
+        task["template"] = asked.template
+    return task
+
+
+def evaluate_spec(
+    data: str,
+    predictions: Sequence[str],
+    columns: Mapping[str, Any],
+    metrics: Sequence[str],
+    name: str | None,
+) -> RunSpec:
+    """The spec behind `bakeoff evaluate`: each column of predictions is a contender."""
+    return parse_spec(
+        {
+            "name": name or _name("evaluate", data, ""),
+            "dataset": data,
+            "columns": {role: column for role, column in columns.items() if column},
+            "task": {"kind": "custom", "template": EVALUATED},
+            "metrics": list(metrics),
+            "models": [f"baseline://column/{column}" for column in predictions],
+        },
+        "flags",
+    )
+
+
+def _name(verb: str, data: str, model: str) -> str:
+    parts = [verb, "stdin" if data == "-" else Path(data).stem]
+    if model:
+        parts.append(model.partition("?")[0].rstrip("/").rsplit("/", 1)[-1])
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(parts)).strip("-.")[:100]
+
+
+def run_quietly(
+    spec: RunSpec,
+    runs: Path | None,
+    fresh: bool,
+    before: Callable[[RunSpec], None] | None = None,
+) -> Finished:
+    """Carry out a spec in its run folder, with progress but without the leaderboard.
+
+    `before` may refuse the spec before anything is started.
+    """
+    if before is not None:
+        before(spec)
+    flags = Carrying(
+        base=Path.cwd(),
+        runs=runs,
+        fresh=fresh,
+        wait=0.0,
+        json=False,
+        quiet=False,
+        engine=EngineOptions(),
+        latency_rows=0,
+    )
+    report = run_with_progress(spec, flags)
+    return Finished(spec, report, (runs or Settings.read().runs) / spec.name)

@@ -1,0 +1,38 @@
+"""`bakeoff data FILE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def data(
+    file: Annotated[str, typer.Argument(help="Data file, folder, hf://datasets/..., or -.")],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    format: Annotated[str | None, typer.Option("--format", help="csv, tsv, jsonl, ...")] = None,
+    encoding: Annotated[str | None, typer.Option("--encoding")] = None,
+    delimiter: Annotated[str | None, typer.Option("--delimiter")] = None,
+    split: Annotated[str | None, typer.Option("--split")] = None,
+) -> None:
+    """Show what bakeoff sees in a data file: columns, roles, lengths, scripts, problems."""
+    import sys
+
+    from bakeoff.cli.datashow import print_profile
+    from bakeoff.core.specs import DatasetSpec
+    from bakeoff.datasets import open_dataset
+    from bakeoff.datasets.profile import profile
+    from bakeoff.jobs.specfile import parse_part
+
+    said = {
+        "path": file,
+        "format": format,
+        "encoding": encoding,
+        "delimiter": delimiter,
+        "split": split,
+    }
+    values = {name: value for name, value in said.items() if value is not None}
+    spec = parse_part(DatasetSpec, values, "flags")
+    dataset = open_dataset(spec, Path.cwd(), sys.stdin.buffer)
+    print_profile(profile(dataset), json)

@@ -1,0 +1,176 @@
+"""A commented spec for a data file: guesses from its columns, questions where they are unsure."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+import yaml
+
+from bakeoff.core.errors import CallerError, InvalidRequest, InvalidSpec
+from bakeoff.core.ports import Dataset, Roles
+from bakeoff.core.registry import unknown
+from bakeoff.core.specs import ColumnsSpec, DatasetSpec
+from bakeoff.datasets import open_dataset
+from bakeoff.datasets.roles import map_roles
+from bakeoff.jobs.specfile import parse_part, parse_spec
+from bakeoff.tasks import TASKS
+
+_GUESSED = (
+    "question-answering",
+    "multiple-choice",
+    "text-classification",
+    "summarization",
+    "translation",
+)
+_BASELINES = {"summarization": "baseline://lead-3"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """The flags of `bakeoff init`; `ask` allows questions on the terminal."""
+
+    data: str
+    beside: Path
+    task: str | None
+    models: tuple[str, ...]
+    columns: Mapping[str, str]
+    name: str | None
+    ask: bool
+
+
+def draft(wishes: Wishes) -> str:
+    """The spec's text; it parses.
+
+    Raises:
+        CallerError: the data cannot be read, or a flag does not fit.
+    """
+    dataset = open_dataset(DatasetSpec(path=wishes.data), Path.cwd())
+    kind = _task(wishes, dataset)
+    columns = _columns(wishes, kind, dataset)
+    models = _models(wishes, kind)
+    text = _text(wishes, dataset, kind, columns, models)
+    parse_spec(yaml.safe_load(text), "the new spec")
+    return text
+
+
+def _task(wishes: Wishes, dataset: Dataset) -> str:
+    if wishes.task is not None:
+        TASKS.get(wishes.task)
+        return wishes.task
+    guess = next((kind for kind in _GUESSED if _fits(kind, dataset)), "text-generation")
+    if wishes.ask:
+        kinds = ", ".join(TASKS)
+        said: str = typer.prompt(f"What is asked of each row? ({kinds})", default=guess)
+        if said not in TASKS:
+            raise unknown("task", said, TASKS.names())
+        return said
+    return guess
+
+
+def _fits(kind: str, dataset: Dataset) -> bool:
+    """Whether the columns' names fit the task's roles, reference included."""
+    roles = TASKS.get(kind).roles  # type: ignore[attr-defined]
+    plain = {_plain(column) for column in dataset.columns}
+    wanted = (*roles.required, "reference")
+    if kind == "text-classification":
+        return bool(plain & {"label", "class", "category"}) and _any(roles, "source", plain)
+    if kind == "summarization":
+        return bool(plain & {"summary", "highlights", "dialogue", "article"} or _numbered(plain))
+    if kind == "translation":
+        return bool(plain & {"translation"})
+    return all(_any(roles, role, plain) for role in wanted)
+
+
+def _any(roles: Roles, role: str, plain: set[str]) -> bool:
+    return bool(plain & {_plain(name) for name in roles.guesses.get(role, ())})
+
+
+def _numbered(plain: set[str]) -> bool:
+    return any(re.fullmatch(r"summary\d+", name) for name in plain)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name.casefold())
+
+
+def _columns(wishes: Wishes, kind: str, dataset: Dataset) -> dict[str, object]:
+    roles: Roles = TASKS.get(kind).roles  # type: ignore[attr-defined]
+    said: dict[str, object] = dict(wishes.columns)
+    for name in said:
+        if name not in ColumnsSpec.model_fields:
+            raise unknown("role in --column", name, tuple(ColumnsSpec.model_fields))
+    for column in said.values():
+        if column not in dataset.columns:
+            raise unknown("column", str(column), dataset.columns)
+    numbered = [c for c in dataset.columns if re.fullmatch(r"(summary|reference|answer)\d+", c)]
+    if "reference" not in said and numbered and "reference" in roles.optional:
+        said["reference"] = numbered
+    try:
+        spec = parse_part(ColumnsSpec, said, "--column")
+        return map_roles(dataset, spec, roles).shown()
+    except CallerError:
+        if not wishes.ask:
+            raise
+    for role in roles.required:
+        if role not in said:
+            listed = ", ".join(dataset.columns)
+            said[role] = typer.prompt(f"Which column is the {role}? ({listed})")
+    return map_roles(dataset, parse_part(ColumnsSpec, said, "--column"), roles).shown()
+
+
+def _models(wishes: Wishes, kind: str) -> Sequence[str]:
+    if wishes.models:
+        return wishes.models
+    if wishes.ask:
+        said: str = typer.prompt("Which models? (hf://org/name, folders; commas between)")
+        return [part.strip() for part in said.split(",") if part.strip()]
+    raise InvalidRequest("name at least one model: --model hf://org/name, or a local folder")
+
+
+def _text(
+    wishes: Wishes,
+    dataset: Dataset,
+    kind: str,
+    columns: Mapping[str, object],
+    models: Sequence[str],
+) -> str:
+    name = wishes.name or re.sub(r"[^A-Za-z0-9._-]+", "-", Path(wishes.data).stem).strip("-.")
+    if not name:
+        raise InvalidSpec(f"{wishes.data!r} gives no name: pass --name")
+    baseline = _BASELINES.get(kind)
+    lines = [
+        "# Which model is best on these rows? Carry out with: bakeoff run FILE",
+        f"name: {_scalar(name)}",
+        f"dataset: {_scalar(_path(wishes))}",
+        f"# columns of the file: {', '.join(dataset.columns)}",
+        f"columns: {_inline(dict(columns))}",
+        f"task: {_scalar(kind)}",
+        "generation: {max_new_tokens: 128}  # greedy; any field may also stand in a model's entry",
+        "# metrics: [rouge, chrf]  # the task's own where this line is absent",
+        "# repeats: 1  # more than 1 shows how much a sampled answer varies",
+        "models:",
+        *(f"  - {_scalar(model)}" for model in models),
+    ]
+    if baseline is not None and baseline not in models:
+        lines.append(f"  - {baseline}  # what no model at all would score")
+    return "\n".join(lines) + "\n"
+
+
+def _path(wishes: Wishes) -> str:
+    if "://" in wishes.data or wishes.data == "-":
+        return wishes.data
+    return os.path.relpath(Path(wishes.data).resolve(), wishes.beside)
+
+
+def _scalar(text: str) -> str:
+    return yaml.safe_dump(text, allow_unicode=True, width=10**6).split("\n")[0]
+
+
+def _inline(values: dict[str, object]) -> str:
+    text = yaml.safe_dump(values, default_flow_style=True, allow_unicode=True, width=10**6)
+    return text.strip()

@@ -1,0 +1,45 @@
+"""`bakeoff init DATA`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def init(
+    data: Annotated[str, typer.Argument(help="Data file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Spec to write.")] = Path("bakeoff.yaml"),
+    task: Annotated[str | None, typer.Option("--task", "-t", help="What is asked.")] = None,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", "-m", help="Model reference; may be repeated.")
+    ] = None,
+    column: Annotated[list[str] | None, typer.Option("--column", "-c", help="ROLE=COLUMN.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the run.")] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Ask nothing; take guesses for what is not said.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write a commented spec for a data file, by asking or by flags."""
+    import sys
+
+    from bakeoff.cli.building import pairs
+    from bakeoff.cli.drafting import Wishes, draft
+    from bakeoff.core.errors import InvalidRequest
+    from bakeoff.store.files.atomic import write_text
+
+    if out.exists() and not force:
+        raise InvalidRequest(f"{out} exists: choose another --out or pass --force")
+    wishes = Wishes(
+        data=data,
+        beside=out.resolve().parent,
+        task=task,
+        models=tuple(model or ()),
+        columns=pairs(column or (), "--column"),
+        name=name,
+        ask=not yes and sys.stdin.isatty(),
+    )
+    write_text(out, draft(wishes))
+    typer.echo(f"wrote {out}; next: bakeoff run {out}")
