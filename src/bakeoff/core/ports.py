@@ -5,10 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, TokenChunk
@@ -26,6 +23,10 @@ from bakeoff.core.requests import (
 )
 from bakeoff.core.rows import Notice, Row, TaskRow
 from bakeoff.core.specs import PromptSpec
+
+if TYPE_CHECKING:  # numpy takes longer to import than all of the core
+    import numpy as np
+    from numpy.typing import NDArray
 
 ModelKind = Literal["causal", "seq2seq", "encoder"]
 Head = Literal["answer-span", "classify", "pair-classify", "embed"]
@@ -259,12 +260,24 @@ class Task(ABC):
         """Keys under which a checkpoint's `task_specific_params` may hold this task."""
 
     @abstractmethod
-    def check(self, facts: ModelFacts) -> None:
-        """Whether this model can be asked this task.
+    def check(self, facts: ModelFacts, prompt: PromptSpec | None = None) -> None:
+        """Whether this model can be asked this task with this prompt.
+
+        What passes here fails later only for what a single row holds.
 
         Raises:
-            UnsupportedOption: it cannot; the message names a kind of model that can.
+            UnsupportedOption: it cannot, or it would not read a part of the prompt; the message
+                says what to change.
+            InvalidSpec: the prompt's template is wrong.
         """
+
+    def check_columns(self, columns: Sequence[str], prompt: PromptSpec | None = None) -> None:
+        """Whether the templates, of the task and of this prompt, find their columns.
+
+        Raises:
+            InvalidSpec: a template uses a name that is no column; near matches are named.
+        """
+        return None
 
     @abstractmethod
     def needs_likelihood(self, facts: ModelFacts) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from bakeoff.core.errors import BadDataset
+from bakeoff.core.errors import BadDataset, UnsupportedOption
 from bakeoff.core.rows import Notice
 from bakeoff.core.specs import DatasetSpec
 from bakeoff.datasets.delimiter import (
@@ -18,7 +18,7 @@ from bakeoff.datasets.delimiter import (
     spelled,
     take_sample,
 )
-from bakeoff.datasets.header import check_columns
+from bakeoff.datasets.header import check_columns, shortened
 from bakeoff.datasets.records import Records
 from bakeoff.datasets.source import Source
 from bakeoff.datasets.table import Record, Table
@@ -26,7 +26,7 @@ from bakeoff.datasets.text import Encoding, encoding_of, numbered_lines
 
 # Spreadsheets write this first line, and hide it when they open the file.
 _SEP = re.compile(r"^\"?sep=(.)\"?[\r\n]*$")
-_SHOWN = 60
+_NO_DELIMITERS = ('"', "\r", "\n", "\0")
 
 
 class _Layout(NamedTuple):
@@ -60,6 +60,11 @@ def _open(source: Source, spec: DatasetSpec, usual: str | None) -> Table:
         notices.append(Notice("sep-line", f"line 1 ({marked[0].strip()}) names the delimiter"))
         declared = declared or marked[1]
     delimiter = declared or usual or find_delimiter(sample, source.label)
+    if delimiter in _NO_DELIMITERS:
+        raise UnsupportedOption(
+            f"delimiter {delimiter!r} cannot separate cells: write another character",
+            option="delimiter",
+        )
     layout = _Layout(source, encoding, delimiter, skip)
     line, columns = _header(layout)
     if len(columns) == 1:
@@ -98,7 +103,7 @@ def _one_column(sample: Sample, layout: _Layout, name: str, declared: str | None
     if others:
         best = others[0]
         raise BadDataset(
-            f"the header {name[:_SHOWN]!r} has no {spelled(layout.delimiter)}, but "
+            f"the header {shortened(name)!r} has no {spelled(layout.delimiter)}, but "
             f"{spelled(best.delimiter)}s give {len(best.header)} columns: write format: csv"
             f" and delimiter: {best.delimiter!r}",
             file=label,
@@ -108,7 +113,7 @@ def _one_column(sample: Sample, layout: _Layout, name: str, declared: str | None
 
 def _first_row(layout: _Layout, columns: tuple[str, ...]) -> None:
     if next(_rows(layout, columns), None) is None:
-        listed = ", ".join(map(repr, columns))
+        listed = ", ".join(repr(shortened(name)) for name in columns)
         raise BadDataset(f"there are no rows under the header {listed}", file=layout.source.label)
 
 
@@ -128,12 +133,14 @@ def _ragged(layout: _Layout, columns: tuple[str, ...], line: int, cells: list[st
     label = layout.source.label
     mark = spelled(layout.delimiter)
     if found < width:
+        missing = [shortened(name) for name in columns[found:]]
+        listed = ", ".join(map(repr, missing[:4])) + (", ..." if len(missing) > 4 else "")
         return BadDataset(
-            f"{given}: {', '.join(map(repr, columns[found:]))} and the {mark} before "
-            "it are missing; write them, empty where there is no value",
+            f"{given}: {listed} and the {mark} before it are missing; write them, empty where "
+            "there is no value",
             file=label,
             line=line,
-            column=columns[found],
+            column=missing[0],
         )
     hint = f'quote (") cells that hold the delimiter {layout.delimiter!r}'
     if any(cell.startswith(' "') for cell in cells):
@@ -141,5 +148,5 @@ def _ragged(layout: _Layout, columns: tuple[str, ...], line: int, cells: list[st
     if width == 1:
         hint += ", or declare another `delimiter`"
     return BadDataset(
-        f"{given}; the first too many is {cells[width][:_SHOWN]!r}: {hint}", file=label, line=line
+        f"{given}; the first too many is {shortened(cells[width])!r}: {hint}", file=label, line=line
     )

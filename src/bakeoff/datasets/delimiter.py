@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from bakeoff.core.errors import BadDataset
+from bakeoff.datasets.header import shortened
 from bakeoff.datasets.records import OpenQuote, Records
 
 CANDIDATES = (",", ";", "\t", "|")
@@ -111,11 +112,13 @@ def _first(sample: Sample) -> int:
 
 
 def _ambiguous(sound: list[Reading]) -> str:
-    seen = "; ".join(
-        f"{spelled(r.delimiter)}s give {len(r.header)} columns {', '.join(map(repr, r.header[:6]))}"
-        for r in sound
-    )
+    seen = "; ".join(f"{spelled(r.delimiter)}s give {_names(r)}" for r in sound)
     write = " or ".join(
         f"delimiter: {'tab' if r.delimiter == chr(9) else repr(r.delimiter)}" for r in sound
     )
     return f"the delimiter is not clear: {seen}. Write {write}"
+
+
+def _names(reading: Reading) -> str:
+    listed = ", ".join(repr(shortened(name)) for name in reading.header[:6])
+    return f"{len(reading.header)} columns {listed}"

@@ -7,6 +7,13 @@ from collections.abc import Sequence
 from bakeoff.core.errors import BadDataset
 from bakeoff.core.rows import Notice
 
+_SHOWN = 60
+
+
+def shortened(text: str) -> str:
+    """At most 60 characters, for messages; what looks like a name may be a whole document."""
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
 
 def check_columns(names: Sequence[str], file: str, line: int | None = None) -> tuple[Notice, ...]:
     """Refuses blank and repeated names; says which ones differ only in case or outer blanks.
@@ -30,7 +37,7 @@ def check_columns(names: Sequence[str], file: str, line: int | None = None) -> t
                 "rename one of the two",
                 file=file,
                 line=line,
-                column=name,
+                column=shortened(name),
             )
         seen[name] = place
         alike.setdefault(name.strip().casefold(), []).append(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
@@ -13,7 +14,8 @@ from bakeoff.core.errors import BadDataset, UnsupportedOption
 from bakeoff.core.registry import Registry, near_matches
 from bakeoff.core.rows import Notice
 from bakeoff.core.specs import DatasetSpec
-from bakeoff.datasets.detect import detect
+from bakeoff.datasets.detect import Detected, detect
+from bakeoff.datasets.header import shortened
 from bakeoff.datasets.selection import FileDataset
 from bakeoff.datasets.source import Source, spooled
 from bakeoff.datasets.table import Loader, RemoteLoader, Table
@@ -66,21 +68,30 @@ def open_dataset(
     if scheme and scheme[1] != "file":
         return FileDataset(_remote(spec, scheme[1]), spec)
     source = _source(spec.path, base, stdin, spool)
-    notices: tuple[Notice, ...] = ()
     if source.path.is_dir():
         if spec.format not in (None, "datasets"):
-            raise BadDataset(f"is a folder, and format: {spec.format} is a file", file=source.label)
-        name = "datasets"
+            raise BadDataset(f"is a folder, and format: {spec.format} a file", file=source.label)
+        found = Detected("datasets", guessed=False)
     else:
-        name, guessed = detect(source, spec.format, spec.encoding)
-        if guessed:
-            text = f"read as {name}, as the content shows; write format: {name} to be sure"
-            notices = (Notice("format-guessed", text),)
-    _refuse_options(spec, name)
-    table = FORMATS.get(name)(source, spec)
-    if notices:
-        table = Table(table.name, table.file, table.columns, table.read, notices + table.notices)
-    return FileDataset(table, spec)
+        found = detect(source, spec.format, spec.encoding)
+    _refuse_options(spec, found.format)
+    table = FORMATS.get(found.format)(source, spec)
+    return FileDataset(_guessed(table, source, found) if found.guessed else table, spec)
+
+
+def _guessed(table: Table, source: Source, found: Detected) -> Table:
+    """Says what the content was taken for; a list of lines in a file is not taken for a table."""
+    name = found.format
+    if name == "csv" and len(table.columns) == 1 and not source.stream:
+        raise BadDataset(
+            f"neither the ending of the name nor the content says the format: write format: csv "
+            f"if the first line ({shortened(table.columns[0])!r}) is the name of a column",
+            file=source.label,
+        )
+    listed = ", ".join(repr(shortened(column)) for column in table.columns[:6])
+    text = f"read as {name} with the columns {listed}, as the content shows"
+    notice = Notice("format-guessed", f"{text}; write format: {name} to be sure")
+    return replace(table, notices=(notice, *table.notices))
 
 
 def _remote(spec: DatasetSpec, scheme: str) -> Table:

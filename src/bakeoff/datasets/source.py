@@ -26,18 +26,20 @@ class Source:
         path: where the bytes are.
         label: what the user wrote, for error messages.
         name: for people, without folders.
+        stream: whether the bytes came from a stream, so that the name has no ending to go by.
         compressed: whether the bytes are gzip.
     """
 
-    def __init__(self, path: Path, label: str, name: str) -> None:
+    def __init__(self, path: Path, label: str, name: str, stream: bool = False) -> None:
         self.path = path
         self.label = label
         self.name = name
+        self.stream = stream
         self.compressed = False
         self._print = self._fingerprint()
         if path.is_file():
-            with self.reading(), path.open("rb") as stream:
-                self.compressed = stream.read(2) == _GZIP
+            with self.reading(), path.open("rb") as file:
+                self.compressed = file.read(2) == _GZIP
 
     def _fingerprint(self) -> tuple[int, int]:
         state = self.path.stat()
@@ -101,7 +103,7 @@ def spooled(stream: BinaryIO, label: str, folder: Path | None) -> Source:
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-    source = Source(path, label, label)
+    source = Source(path, label, label, stream=True)
     if folder is None:
         weakref.finalize(source, path.unlink, missing_ok=True)
     return source

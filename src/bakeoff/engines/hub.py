@@ -79,9 +79,7 @@ def resolve(name: str, revision: str | None = None) -> HubRepo:
     """
     with _translated(name, revision):
         try:
-            info = HfApi().model_info(
-                name, revision=revision, timeout=_TIMEOUT, token=get_token()
-            )
+            info = HfApi().model_info(name, revision=revision, timeout=_TIMEOUT, token=get_token())
         except Exception as error:
             found = _cached(name, revision) if _is_outage(error) else None
             if found is None:

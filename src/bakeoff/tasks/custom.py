@@ -22,12 +22,12 @@ class Custom(TextTask):
     default_metrics = ("exact_match", "length")
 
     def __init__(self, spec: TaskSpec) -> None:
-        if not spec.template:
+        if spec.template is None:
             raise InvalidSpec("task custom needs `template:`, a Jinja template over the columns")
         super().__init__(spec)
 
     def payload(self, row: TaskRow, facts: ModelFacts) -> str:
         """What a baseline reads: its column, else the source, else the rendered template."""
-        if facts.reads_column is not None or row.source is not None:
+        if facts.reads_column is not None or row.source is not None or self.template is None:
             return super().payload(row, facts)
-        return self.template.render(row) if self.template else ""
+        return self.template.render(row)

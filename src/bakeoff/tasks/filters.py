@@ -1,179 +1,18 @@
-"""The filters and tests that templates may use: a list of what is allowed.
-
-They are written here rather than taken from Jinja, whose filters escape for HTML, give
-generators, and do not count what they cost.
-"""
+"""The filters and tests that templates may use: a list of what is allowed."""
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from jinja2 import Undefined, pass_context
 from jinja2.runtime import Context
 from jinja2.tests import TESTS as JINJA_TESTS
 
 from bakeoff.core.errors import TemplateFailed
-from bakeoff.tasks import methods
+from bakeoff.tasks import filter_functions as does
 from bakeoff.tasks.budget import current
-from bakeoff.tasks.values import MAX_SHOWN, as_text, by_path, loops_over, settle, weigh
-
-_WORD = re.compile(r"\w+")
-_MAX_DIGITS = 400
-_MAX_PRECISION = 15
-
-
-def _default(value: Any, default: Any = "", boolean: bool = False) -> Any:
-    return default if isinstance(value, Undefined) or (boolean and not value) else value
-
-
-def _length(value: Any) -> int:
-    if not isinstance(value, (str, list, tuple, dict, range)):
-        as_text(value)  # raises for what is undefined or empty
-        raise TemplateFailed(f"a {type(value).__name__} has no length")
-    return len(value)
-
-
-def _to_int(value: Any, default: int = 0) -> int:
-    found = _to_float(value, math.nan)
-    if math.isfinite(found) and isinstance(value, (str, int)):
-        try:
-            return int(value)
-        except ValueError:
-            pass  # text such as "3.7"
-    return int(found) if math.isfinite(found) and abs(found) < 2**63 else default
-
-
-def _to_float(value: Any, default: float = 0.0) -> float:
-    if isinstance(value, Undefined):
-        str(value)  # raises, naming the variable
-    if isinstance(value, str) and len(value) > _MAX_DIGITS:
-        raise TemplateFailed(f"a number has at most {_MAX_DIGITS} digits")
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return default
-
-
-def _round(
-    value: Any, precision: int = 0, method: Literal["common", "floor", "ceil"] = "common"
-) -> float:
-    if not isinstance(precision, int) or abs(precision) > _MAX_PRECISION:
-        raise TemplateFailed(f"round takes at most {_MAX_PRECISION} digits")
-    if isinstance(value, int) and precision >= 0:
-        return value
-    number, scale = float(value), 10.0**precision
-    if method == "common":
-        return round(number, precision)
-    return float({"floor": math.floor, "ceil": math.ceil}[method](number * scale)) / scale
-
-
-def _sort_key(case_sensitive: bool, attribute: str | int | None) -> Callable[[Any], Any]:
-    def key(item: Any) -> Any:
-        current().step()
-        found = item if attribute is None else by_path(item, attribute)
-        return found.lower() if isinstance(found, str) and not case_sensitive else found
-
-    return key
-
-
-def _sort(
-    values: Any,
-    reverse: bool = False,
-    case_sensitive: bool = False,
-    attribute: str | int | None = None,
-) -> list[Any]:
-    return sorted(
-        loops_over(values), key=_sort_key(case_sensitive, attribute), reverse=bool(reverse)
-    )
-
-
-def _unique(
-    values: Any, case_sensitive: bool = False, attribute: str | int | None = None
-) -> list[Any]:
-    key = _sort_key(case_sensitive, attribute)
-    found: dict[Any, Any] = {}
-    for value in loops_over(values):
-        found.setdefault(key(value), value)
-    return list(found.values())
-
-
-def _extreme(pick: Callable[..., Any]) -> Callable[..., Any]:
-    def run(
-        values: Any, case_sensitive: bool = False, attribute: str | int | None = None
-    ) -> Any:
-        return pick(_filled(values), key=_sort_key(case_sensitive, attribute))
-
-    return run
-
-
-def _filled(values: Any) -> list[Any]:
-    found = list(loops_over(values))
-    if not found:
-        raise TemplateFailed("the list is empty in this row")
-    return found
-
-
-def _first(values: Any) -> Any:
-    for value in loops_over(values):
-        return value
-    raise TemplateFailed("the list is empty in this row")
-
-
-def _last(values: Any) -> Any:
-    return values[-1] if isinstance(values, (str, list, tuple)) and values else _filled(values)[-1]
-
-
-def _sum(values: Any, attribute: str | int | None = None, start: float = 0) -> float:
-    total = start
-    for value in loops_over(values):
-        number = value if attribute is None else by_path(value, attribute)
-        if not isinstance(number, (int, float)) or not isinstance(total, (int, float)):
-            raise TemplateFailed("sum adds numbers only")
-        total = settle(total + number)
-    return total
-
-
-def _join(values: Any, d: str = "", attribute: str | int | None = None) -> str:
-    if attribute is not None:
-        values = [by_path(value, attribute) for value in loops_over(values)]
-    return methods.join(as_text(d), values)
-
-
-def _replace(value: Any, old: str, new: str, count: int | None = None) -> str:
-    return methods.replace(as_text(value), old, new, -1 if count is None else count)
-
-
-def _tojson(value: Any, indent: int | None = None) -> str:
-    weigh(value, MAX_SHOWN)
-    space = None if indent is None else max(0, min(int(indent), 8))
-    return json.dumps(value, ensure_ascii=False, indent=space, default=as_text)
-
-
-def _items(value: Any) -> list[Any]:
-    if not isinstance(value, Mapping):
-        as_text(value)
-        raise TemplateFailed(f"a {type(value).__name__} has no items")
-    return list(value.items())
-
-
-def _wordcount(value: Any) -> int:
-    count = 0
-    for count, _ in enumerate(_WORD.finditer(as_text(value)), start=1):
-        current().step()
-    return count
-
-
-def _reverse(value: Any) -> Any:
-    return value[::-1] if isinstance(value, str) else list(loops_over(value))[::-1]
-
-
-def _of_text(name: str) -> Callable[..., Any]:
-    method = methods.methods_of("")[name]
-    return lambda value, *args: method(as_text(value), *args)
+from bakeoff.tasks.values import as_text, by_path, loops_over, settle, weigh
 
 
 def _map(context: Context, values: Any, *args: Any, **kwargs: Any) -> list[Any]:
@@ -212,9 +51,7 @@ def _chosen(keep: bool, by_attribute: bool) -> Callable[..., list[Any]]:
     return run
 
 
-def _named(
-    name: Any, known: Mapping[str, Callable[..., Any]], kind: str
-) -> Callable[..., Any]:
+def _named(name: Any, known: Mapping[str, Callable[..., Any]], kind: str) -> Callable[..., Any]:
     if not isinstance(name, str) or name not in known:
         raise TemplateFailed(f"there is no {kind} {as_text(name)!r}")
     return known[name]
@@ -237,42 +74,43 @@ def _counted(function: Callable[..., Any], with_context: bool = False) -> Callab
     return run
 
 
+_PLAIN: Mapping[str, Callable[..., Any]] = {
+    "abs": lambda value: abs(settle(value)),
+    "count": does.length,
+    "d": does.default,
+    "default": does.default,
+    "first": does.first,
+    "float": does.to_float,
+    "int": does.to_int,
+    "items": does.items_of,
+    "join": does.joined,
+    "last": does.last,
+    "length": does.length,
+    "list": lambda values: list(loops_over(values)),
+    "max": does.extreme(max),
+    "min": does.extreme(min),
+    "replace": does.replaced,
+    "reverse": does.reversed_,
+    "round": does.rounded,
+    "sort": does.in_order,
+    "string": as_text,
+    "sum": does.total,
+    "tojson": does.as_json,
+    "trim": does.of_text("strip"),
+    "unique": does.unique,
+    "wordcount": does.count_words,
+    **{name: does.of_text(name) for name in ("capitalize", "lower", "title", "upper")},
+}
+_WITH_CONTEXT: Mapping[str, Callable[..., Any]] = {
+    "map": _map,
+    "reject": _chosen(False, False),
+    "rejectattr": _chosen(False, True),
+    "select": _chosen(True, False),
+    "selectattr": _chosen(True, True),
+}
 FILTERS: Mapping[str, Callable[..., Any]] = {
-    **{
-        name: _counted(function)
-        for name, function in {
-            "abs": lambda value: abs(settle(value)),
-            "count": _length,
-            "d": _default,
-            "default": _default,
-            "first": _first,
-            "float": _to_float,
-            "int": _to_int,
-            "items": _items,
-            "join": _join,
-            "last": _last,
-            "length": _length,
-            "list": lambda values: list(loops_over(values)),
-            "max": _extreme(max),
-            "min": _extreme(min),
-            "replace": _replace,
-            "reverse": _reverse,
-            "round": _round,
-            "sort": _sort,
-            "string": as_text,
-            "sum": _sum,
-            "tojson": _tojson,
-            "trim": _of_text("strip"),
-            "unique": _unique,
-            "wordcount": _wordcount,
-        }.items()
-    },
-    **{name: _counted(_of_text(name)) for name in ("capitalize", "lower", "title", "upper")},
-    "map": _counted(_map, with_context=True),
-    "reject": _counted(_chosen(False, False), with_context=True),
-    "rejectattr": _counted(_chosen(False, True), with_context=True),
-    "select": _counted(_chosen(True, False), with_context=True),
-    "selectattr": _counted(_chosen(True, True), with_context=True),
+    **{name: _counted(function) for name, function in _PLAIN.items()},
+    **{name: _counted(function, True) for name, function in _WITH_CONTEXT.items()},
 }
 
 
@@ -287,13 +125,17 @@ def _divisible(value: Any, by: Any) -> bool:
     return value % by == 0
 
 
+_JINJA: Mapping[str, Any] = JINJA_TESTS
 _FROM_JINJA = (
     "boolean defined eq equalto false float ge gt in integer le lt mapping ne none number "
     "sequence string true undefined == != < <= > >="
 )
+_OWN: Mapping[str, Callable[..., Any]] = {
+    "divisibleby": _divisible,
+    "even": _even,
+    "odd": lambda value: not _even(value),
+}
 TESTS: Mapping[str, Callable[..., Any]] = {
-    "divisibleby": _counted(_divisible),
-    "even": _counted(_even),
-    "odd": _counted(lambda value: not _even(value)),
-    **{name: _counted(JINJA_TESTS[name]) for name in _FROM_JINJA.split()},
+    **{name: _counted(function) for name, function in _OWN.items()},
+    **{name: _counted(_JINJA[name]) for name in _FROM_JINJA.split()},
 }

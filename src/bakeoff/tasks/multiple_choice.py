@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from bakeoff.core.errors import BadRow, InvalidSpec
+from bakeoff.core.errors import BadRow
 from bakeoff.core.outputs import Completion, Likelihood, Prediction
-from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles, ScoreAsk
+from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec
-from bakeoff.tasks.choosing import match_option, most_likely
-from bakeoff.tasks.prompting import TextTask, required
+from bakeoff.tasks.choosing import (
+    check_method,
+    match_option,
+    most_likely,
+    numbered_option,
+    same_option,
+)
+from bakeoff.tasks.fitting import is_baseline, refuse_encoder
+from bakeoff.tasks.prompting import TextTask, continuations, required
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_ALONE = re.compile(r"^\W*([A-Za-z])\W*$")
+_FIRST = re.compile(r"^[^\w]*([A-Z])[.):,]")
+_SAID = re.compile(r"(?i:\b(?:answer|choice|option)\b(?:\s+is)?)\W*([A-Z])\b(?!['’])")
 
 
 class MultipleChoice(TextTask):
@@ -20,11 +31,12 @@ class MultipleChoice(TextTask):
 
     The reference is the right choice's text, its letter (A, B, ...) or its number from 0. Models
     that have likelihoods are scored by that of each choice; the others, or all with
-    `method: generate`, answer with a letter.
+    `method: generate`, see the choices with letters and answer with one.
     """
 
     kind = "multiple-choice"
     allowed = frozenset({"method"})
+    cue = "Answer:"
     roles = Roles(
         required=("question", "choices"),
         optional=("id", "reference", "context", "group"),
@@ -37,11 +49,10 @@ class MultipleChoice(TextTask):
     )
     default_metrics = ("accuracy",)
 
-    def check(self, facts: ModelFacts) -> None:
+    def check_model(self, facts: ModelFacts) -> None:
         """Encoders are refused."""
-        super().check(facts)
-        if self.spec.method == "likelihood" and not facts.capabilities.likelihood:
-            raise InvalidSpec(f"{facts.ref.uri} gives no likelihoods: set task.method: generate")
+        refuse_encoder(self.kind, facts)
+        check_method(self.spec.method, facts)
 
     def needs_likelihood(self, facts: ModelFacts) -> bool:
         """Unless letters are generated."""
@@ -53,23 +64,34 @@ class MultipleChoice(TextTask):
         context = self.prompt(row, facts, prompt or PromptSpec())
         if not self.needs_likelihood(facts):
             return (context,)
-        return tuple(ScoreAsk(context, f" {choice}") for choice in choices)
+        return continuations(context, choices)
+
+    def directive(self, facts: ModelFacts) -> str:
+        """Nothing where likelihoods are compared, as in lm-evaluation-harness."""
+        if self.needs_likelihood(facts):
+            return ""
+        return "Answer the question with the letter of the right choice only."
+
+    def body(self, row: TaskRow, facts: ModelFacts) -> str:
+        """Question and, for models that generate, the lettered choices."""
+        text = f"{row.context}\n\n" if row.context else ""
+        text += f"Question: {required(row, 'question')}"
+        if self.needs_likelihood(facts):
+            return text
+        lettered = zip(LETTERS, _choices(row), strict=False)
+        return "\n".join([text, *(f"{letter}. {choice}" for letter, choice in lettered)])
 
     def payload(self, row: TaskRow, facts: ModelFacts) -> str:
-        """For an encoder-decoder model the question; for a baseline its column."""
+        """For a baseline: its column, as a choice's text where it names one; else the question."""
         if facts.reads_column is not None:
-            return super().payload(row, facts)
-        return self.instruction(row)
+            said = super().payload(row, facts)
+            return _right(said, row.choices) or said
+        return required(row, "question") if is_baseline(facts) else self.body(row, facts)
 
-    def instruction(self, row: TaskRow) -> str:
-        """Question and, for models that generate, the lettered choices."""
-        question = required(row, "question")
-        text = f"{row.context}\n\n" if row.context else ""
-        if self.spec.method != "generate":
-            return f"{text}Question: {question}\nAnswer:"
-        lettered = zip(LETTERS, _choices(row), strict=False)
-        listed = "\n".join(f"{letter}. {choice}" for letter, choice in lettered)
-        return f"{text}Question: {question}\n{listed}\nAnswer with the letter only.\nAnswer:"
+    def encoder_text(self, row: TaskRow, facts: ModelFacts) -> str:
+        """The task has to be said, unless the checkpoint was trained for it."""
+        told = "" if facts.prefix else self.directive(facts)
+        return f"{told}\n\n{self.body(row, facts)}" if told else super().encoder_text(row, facts)
 
     def answer(
         self, row: TaskRow, outcomes: Sequence[Completion | Likelihood | Prediction]
@@ -79,14 +101,17 @@ class MultipleChoice(TextTask):
         if isinstance(outcomes[0], Likelihood):
             return most_likely(choices, [o for o in outcomes if isinstance(o, Likelihood)])
         answer = super().answer(row, outcomes)
-        letter = match_option(answer.text.split("\n")[0], LETTERS[: len(choices)])
-        chosen = choices[LETTERS.index(letter)] if letter else match_option(answer.text, choices)
+        chosen = _lettered(answer.text, choices) or match_option(answer.text, choices)
         extra = {**answer.extra, "said": answer.text, "matched": chosen is not None}
         return Answer(chosen if chosen is not None else answer.text.strip(), extra)
 
     def references(self, row: TaskRow) -> tuple[str, ...]:
-        """The right choice's text, whichever way the data names it."""
-        return tuple(_right(reference, row.choices) for reference in row.references)
+        """The right choice's text, whichever way the data names it.
+
+        A reference that names no choice is left out: the row has none then.
+        """
+        found = (_right(reference, row.choices) for reference in row.references)
+        return tuple(choice for choice in found if choice is not None)
 
 
 def _choices(row: TaskRow) -> tuple[str, ...]:
@@ -94,15 +119,22 @@ def _choices(row: TaskRow) -> tuple[str, ...]:
         raise BadRow(f"the row has {len(row.choices)} choices: it needs at least two")
     if len(row.choices) > len(LETTERS):
         raise BadRow(f"the row has {len(row.choices)} choices: at most {len(LETTERS)} are lettered")
+    if any(not choice.strip() for choice in row.choices):
+        raise BadRow("a choice of this row is blank")
     return row.choices
 
 
-def _right(reference: str, choices: tuple[str, ...]) -> str:
+def _lettered(text: str, choices: Sequence[str]) -> str | None:
+    """The choice whose letter the text gives; "A dog" gives none."""
+    line = text.strip().split("\n")[0]
+    found = _ALONE.match(line) or _FIRST.match(line) or _SAID.search(line)
+    place = LETTERS.index(found[1].upper()) if found else len(choices)
+    return choices[place] if place < len(choices) else None
+
+
+def _right(reference: str, choices: Sequence[str]) -> str | None:
     said = reference.strip()
-    if said in choices:
-        return said
-    if said.isdecimal() and int(said) < len(choices):
-        return choices[int(said)]
-    if len(said) == 1 and said.upper() in LETTERS[: len(choices)]:
-        return choices[LETTERS.index(said.upper())]
-    return reference
+    found = same_option(said, choices) or numbered_option(said, choices)
+    if found is None and len(said) == 1 and said.upper() in LETTERS[: len(choices)]:
+        found = choices[LETTERS.index(said.upper())]
+    return found

@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from bakeoff.core.errors import BadRow, InvalidSpec
 from bakeoff.core.outputs import Completion, Likelihood, Prediction
-from bakeoff.core.ports import Answer, Ask, ModelFacts, Task
+from bakeoff.core.ports import Answer, Ask, ModelFacts, ScoreAsk, Task
 from bakeoff.core.requests import Message, Messages, Prompt, Source, Text
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec
+from bakeoff.tasks.fitting import check_prompt, is_baseline, refuse_encoder, speaks
 from bakeoff.tasks.templates import RowTemplate
+
+_ALWAYS = frozenset({"kind", "template", "system", "mode"})
 
 
 class TextTask(Task):
     """A task whose answer is text.
 
-    A decoder-only model reads an instruction (as a conversation where it has a chat template), an
-    encoder-decoder model reads the source behind the checkpoint's prefix. A template, of the
-    model's entry or of the task, replaces instruction and prefix.
+    A decoder-only model reads a directive and the row's body, as a conversation where it has a
+    chat template, else as plain text that ends in a cue (`Summary:`). An encoder-decoder model
+    reads the row's payload behind the checkpoint's prefix. A template, of the model's entry or of
+    the task, replaces all of these. Baselines read the payload alone.
     """
 
-    allowed: frozenset[str] = frozenset()
+    allowed: ClassVar[frozenset[str]] = frozenset()
     """Fields of `TaskSpec` that this kind takes, besides those of all kinds."""
+    cue: ClassVar[str] = ""
+    """What a plain prompt ends with, so that a model that only continues text answers."""
 
     def __init__(self, spec: TaskSpec) -> None:
-        always = {"kind", "template", "system", "mode"}
-        for name in sorted(spec.model_fields_set - always - self.allowed):
-            takes = ", ".join(sorted((always | self.allowed) - {"kind"}))
-            raise InvalidSpec(f"task.{name} does not belong to {self.kind}, which takes {takes}")
+        fields = TaskSpec.model_fields
+        for name in fields.keys() - _ALWAYS - self.allowed:
+            if getattr(spec, name) != fields[name].default:
+                takes = ", ".join(sorted((_ALWAYS | self.allowed) - {"kind"}))
+                raise InvalidSpec(
+                    f"task.{name} does not belong to {self.kind}, which takes {takes}"
+                )
         self.spec = spec
-        self.template = RowTemplate(spec.template, "task.template") if spec.template else None
+        self.template = None if spec.template is None else _compiled(spec.template, "task.template")
         self._of_prompt: dict[str, RowTemplate] = {}
 
     def hints(self) -> tuple[str, ...]:
@@ -42,13 +51,27 @@ class TextTask(Task):
         """Text tasks generate."""
         return False
 
-    def check(self, facts: ModelFacts) -> None:
-        """Decoder-only and encoder-decoder models; encoders are refused."""
-        if facts.capabilities.kind == "encoder":
-            raise InvalidSpec(
-                f"{facts.ref.uri} is an encoder ({facts.architecture}), which cannot write text: "
-                f"{self.kind} needs a decoder-only or encoder-decoder model"
-            )
+    def check(self, facts: ModelFacts, prompt: PromptSpec | None = None) -> None:
+        """The prompt first, then the model."""
+        prompt = prompt or PromptSpec()
+        self.template_for(prompt)
+        check_prompt(self.spec, facts, prompt)
+        if not is_baseline(facts):
+            self.check_model(facts)
+
+    def check_model(self, facts: ModelFacts) -> None:
+        """Decoder-only and encoder-decoder models; encoders are refused.
+
+        Raises:
+            UnsupportedOption: the model cannot be asked this task.
+        """
+        refuse_encoder(self.kind, facts)
+
+    def check_columns(self, columns: Sequence[str], prompt: PromptSpec | None = None) -> None:
+        """Only templates name columns."""
+        template = self.template_for(prompt or PromptSpec())
+        if template is not None:
+            template.check_columns(columns, self.variables())
 
     def ask(self, row: TaskRow, facts: ModelFacts, prompt: PromptSpec | None) -> Ask:
         """One prompt."""
@@ -56,19 +79,16 @@ class TextTask(Task):
 
     def prompt(self, row: TaskRow, facts: ModelFacts, prompt: PromptSpec) -> Prompt:
         """The row as this model reads it."""
-        if facts.architecture == "baseline":
+        if is_baseline(facts):
             return Source(self.payload(row, facts))
-        template = self._template(prompt)
-        kind = facts.capabilities.kind
+        template = self.template_for(prompt)
+        seq2seq = facts.capabilities.kind == "seq2seq"
         if template is not None:
-            text = template.render(row, self.variables())
-        elif kind == "seq2seq":
-            text = facts.prefix + self.payload(row, facts)
-        else:
-            text = self.instruction(row)
-        if kind == "seq2seq":
-            return self.encoder_input(text, facts, prompt)
-        return self._decoder_prompt(text, facts, prompt)
+            text = _filled(template.render(row, self.variables()), template.where)
+            return self.encoder_input(text, facts) if seq2seq else self._turns(text, facts, prompt)
+        if seq2seq:
+            return self.encoder_input(self.encoder_text(row, facts), facts)
+        return self._turns(self.body(row, facts), facts, prompt, self.directive(facts), self.cue)
 
     def answer(
         self, row: TaskRow, outcomes: Sequence[Completion | Likelihood | Prediction]
@@ -79,8 +99,16 @@ class TextTask(Task):
             raise TypeError(f"{self.kind} expected a text, got {type(first).__name__}")
         return Answer(first.text)
 
+    def directive(self, facts: ModelFacts) -> str:
+        """What a decoder-only model is told to do; empty for nothing."""
+        return ""
+
+    def body(self, row: TaskRow, facts: ModelFacts) -> str:
+        """What the directive is about."""
+        return required(row, "source")
+
     def payload(self, row: TaskRow, facts: ModelFacts) -> str:
-        """The row's own text, without any instruction."""
+        """The row's own text: what baselines read, and encoder-decoder models behind a prefix."""
         if facts.reads_column is not None:
             value = row.cells.get(facts.reads_column)
             if value is None:
@@ -88,44 +116,58 @@ class TextTask(Task):
             return value if isinstance(value, str) else str(value)
         return required(row, "source")
 
-    def instruction(self, row: TaskRow) -> str:
-        """What a decoder-only model is told when no template is given."""
-        raise NotImplementedError
+    def encoder_text(self, row: TaskRow, facts: ModelFacts) -> str:
+        """What an encoder-decoder model reads when no template is given."""
+        return facts.prefix + self.payload(row, facts)
 
-    def variables(self) -> Mapping[str, Any]:
-        """Further variables for templates."""
-        return {}
-
-    def encoder_input(self, text: str, facts: ModelFacts, prompt: PromptSpec) -> Source:
-        """What an encoder-decoder model reads."""
-        for name, value in (("system", prompt.system), ("examples", prompt.examples)):
-            if value:
-                raise InvalidSpec(
-                    f"prompt.{name} cannot be put to {facts.ref.uri}, an encoder-decoder model: "
-                    "write it into prompt.template"
-                )
+    def encoder_input(self, text: str, facts: ModelFacts) -> Source:
+        """The same as the engine takes it."""
         return Source(text)
 
-    def _template(self, prompt: PromptSpec) -> RowTemplate | None:
+    def variables(self) -> Mapping[str, Any]:
+        """Further variables for templates; a column of the same name wins."""
+        return {}
+
+    def template_for(self, prompt: PromptSpec) -> RowTemplate | None:
+        """The template that counts: that of the model's entry, else the task's.
+
+        Raises:
+            InvalidSpec: it is no template, or empty.
+        """
         if prompt.template is None:
             return self.template
         if prompt.template not in self._of_prompt:
-            self._of_prompt[prompt.template] = RowTemplate(prompt.template, "prompt.template")
+            self._of_prompt[prompt.template] = _compiled(prompt.template, "prompt.template")
         return self._of_prompt[prompt.template]
 
-    def _decoder_prompt(self, text: str, facts: ModelFacts, prompt: PromptSpec) -> Text | Messages:
+    def _turns(
+        self,
+        body: str,
+        facts: ModelFacts,
+        prompt: PromptSpec,
+        directive: str = "",
+        cue: str = "",
+    ) -> Text | Messages:
         system = prompt.system if prompt.system is not None else self.spec.system
-        mode = prompt.mode or self.spec.mode
-        if mode == "chat" and not facts.capabilities.chat_template:
-            raise InvalidSpec(f"{facts.ref.uri} has no chat template: set mode: plain")
-        if mode == "plain" or not facts.capabilities.chat_template:
-            parts = [system] if system else []
-            parts += [f"{e.input}\n{e.output}" for e in prompt.examples]
-            return Text("\n\n".join([*parts, text]))
+        if not speaks(self.spec, facts, prompt):
+            shots = [_shot(e.input, cue, e.output) for e in prompt.examples]
+            last = f"{body}\n{cue}" if cue else body
+            return Text("\n\n".join(filter(None, [system, directive, *shots, last])))
         turns = [Message("system", system)] if system else []
         for example in prompt.examples:
-            turns += [Message("user", example.input), Message("assistant", example.output)]
-        return Messages((*turns, Message("user", text)))
+            turns.append(Message("user", _told(directive, example.input)))
+            turns.append(Message("assistant", example.output))
+        return Messages((*turns, Message("user", _told(directive, body))))
+
+
+def continuations(context: Prompt, texts: Sequence[str]) -> tuple[ScoreAsk, ...]:
+    """The texts as continuations to score.
+
+    Behind plain text they begin with a blank, unless it ends in one. A chat template ends where
+    the answer begins, and a decoder begins with it: no blank there.
+    """
+    blank = isinstance(context, Text) and not context.text[-1:].isspace()
+    return tuple(ScoreAsk(context, f" {text}" if blank else text) for text in texts)
 
 
 def required(row: TaskRow, role: str) -> str:
@@ -138,3 +180,25 @@ def required(row: TaskRow, role: str) -> str:
     if value is None or not str(value).strip():
         raise BadRow(f"the {role} is empty in this row")
     return str(value)
+
+
+def _compiled(source: str, where: str) -> RowTemplate:
+    if not source.strip():
+        raise InvalidSpec(f"{where} is empty: write a Jinja template, or leave it out")
+    return RowTemplate(source, where)
+
+
+def _filled(text: str, where: str) -> str:
+    if not text.strip():
+        raise BadRow(f"{where} gives an empty text for this row")
+    return text
+
+
+def _told(directive: str, body: str) -> str:
+    return f"{directive}\n\n{body}" if directive else body
+
+
+def _shot(said: str, cue: str, output: str) -> str:
+    if cue:
+        return f"{said}\n{cue} {output}"
+    return f"{said}{' ' if said.rstrip().endswith((':', '：')) else chr(10)}{output}"

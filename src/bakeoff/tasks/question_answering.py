@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.core.errors import InvalidSpec
+from bakeoff.core.errors import UnsupportedOption
 from bakeoff.core.outputs import Completion, Likelihood, Prediction, Span
 from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles
 from bakeoff.core.requests import AnswerSpan
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec
+from bakeoff.tasks.fitting import is_baseline
 from bakeoff.tasks.prompting import TextTask, required
 
 NO_ANSWER = "no answer"
@@ -24,6 +25,7 @@ class QuestionAnswering(TextTask):
 
     kind = "question-answering"
     allowed = frozenset({"no_answer"})
+    cue = "Answer:"
     roles = Roles(
         required=("question", "context"),
         optional=("id", "reference", "group"),
@@ -40,14 +42,14 @@ class QuestionAnswering(TextTask):
         super().__init__(spec)
         self.blank_is_answer = spec.no_answer
 
-    def check(self, facts: ModelFacts) -> None:
+    def check_model(self, facts: ModelFacts) -> None:
         """An encoder needs an extractive head."""
-        if facts.capabilities.kind != "encoder":
-            return
-        if "answer-span" not in facts.capabilities.heads:
-            raise InvalidSpec(
+        capabilities = facts.capabilities
+        if capabilities.kind == "encoder" and "answer-span" not in capabilities.heads:
+            raise UnsupportedOption(
                 f"{facts.ref.uri} ({facts.architecture}) has no question-answering head: take a "
-                "...ForQuestionAnswering checkpoint or a generative model"
+                "...ForQuestionAnswering checkpoint, or a model that writes text",
+                option="model",
             )
 
     def ask(self, row: TaskRow, facts: ModelFacts, prompt: PromptSpec | None) -> Ask:
@@ -62,22 +64,21 @@ class QuestionAnswering(TextTask):
         if facts.reads_column is not None:
             return super().payload(row, facts)
         context = required(row, "context")
-        if facts.architecture == "baseline":
+        if is_baseline(facts):
             return context
         return f"question: {required(row, 'question')} context: {context}"
 
-    def instruction(self, row: TaskRow) -> str:
+    def directive(self, facts: ModelFacts) -> str:
         """Asks for words of the text."""
-        question, context = required(row, "question"), required(row, "context")
-        unless = (
-            f' If the text does not hold the answer, say "{NO_ANSWER}".'
-            if self.spec.no_answer
-            else ""
-        )
-        return (
-            "Answer the question with a few words taken from the text."
-            f"{unless}\n\nText: {context}\n\nQuestion: {question}"
-        )
+        told = "Answer the question with a few words taken from the text."
+        if self.spec.no_answer:
+            told += f' If the text does not hold the answer, say "{NO_ANSWER}".'
+        return told
+
+    def body(self, row: TaskRow, facts: ModelFacts) -> str:
+        """The question last: small models lose one that stands before a long text."""
+        context, question = required(row, "context"), required(row, "question")
+        return f"Text: {context}\n\nQuestion: {question}"
 
     def answer(
         self, row: TaskRow, outcomes: Sequence[Completion | Likelihood | Prediction]
@@ -95,4 +96,4 @@ class QuestionAnswering(TextTask):
 
 
 def _says_none(text: str) -> bool:
-    return text.strip().strip("\"'.").casefold() == NO_ANSWER
+    return text.strip().strip("\"'`.*“”‘’").strip().casefold() == NO_ANSWER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from jinja2 import Environment, nodes
@@ -83,6 +84,12 @@ class _Rewriter(NodeTransformer):
     def visit_Test(self, node: nodes.Test) -> nodes.Node:
         _known(node, "test", node.name, TESTS)
         return self.generic_visit(node)
+
+    def visit_Const(self, node: nodes.Const) -> nodes.Node:
+        value = node.value
+        if isinstance(value, float) and not math.isfinite(value):
+            raise TemplateFailed(f"line {node.lineno}: the number is too large")
+        return node
 
     def visit_Getattr(self, node: nodes.Getattr) -> nodes.Node:
         if node.attr.startswith("__"):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bakeoff.core.ports import Roles
-from bakeoff.core.rows import TaskRow
-from bakeoff.tasks.prompting import TextTask, required
+from bakeoff.core.ports import ModelFacts, Roles
+from bakeoff.tasks.prompting import TextTask
 
 SOURCE_NAMES = ("source", "text", "input", "document", "article", "dialogue", "examples", "content")
 REFERENCE_NAMES = (
@@ -23,6 +22,7 @@ class Summarization(TextTask):
     """Roles `source` and `reference`; ROUGE and compression by default."""
 
     kind = "summarization"
+    cue = "Summary:"
     roles = Roles(
         required=("source",),
         optional=("id", "reference", "group"),
@@ -30,7 +30,6 @@ class Summarization(TextTask):
     )
     default_metrics = ("rouge", "compression")
 
-    def instruction(self, row: TaskRow) -> str:
+    def directive(self, facts: ModelFacts) -> str:
         """A plain request for one or two sentences."""
-        source = required(row, "source")
-        return f"Summarize the following text in one or two sentences.\n\n{source}"
+        return "Summarize the following text in one or two sentences. Answer with the summary only."

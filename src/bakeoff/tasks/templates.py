@@ -77,9 +77,9 @@ class RowTemplate:
         """
         token = CURRENT.set(Budget())
         try:
-            return self._template.render(_values(row) | dict(more or {}))
+            return self._template.render({**(more or {}), **_values(row)})
         except TemplateFailed as problem:
-            raise TemplateFailed(f"{self.where}: {problem}") from problem
+            raise TemplateFailed(f"{self.where}: {_reason(problem)}") from problem
         except RecursionError as problem:
             raise TemplateFailed(f"{self.where}: the data is nested too deeply") from problem
         except TemplateError as problem:

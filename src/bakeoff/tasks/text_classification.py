@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from bakeoff.core.errors import InvalidSpec
+from bakeoff.core.errors import InvalidSpec, UnsupportedOption
 from bakeoff.core.outputs import Completion, Labelled, Likelihood, Prediction
-from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles, ScoreAsk
+from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles
 from bakeoff.core.requests import Classify, ZeroShot
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec
-from bakeoff.tasks.choosing import match_option, most_likely
-from bakeoff.tasks.prompting import TextTask, required
+from bakeoff.tasks.choosing import (
+    check_method,
+    match_option,
+    most_likely,
+    numbered_option,
+    same_option,
+)
+from bakeoff.tasks.prompting import TextTask, continuations, required
 from bakeoff.tasks.summarization import SOURCE_NAMES
 
 HYPOTHESIS = "This example is {}."
+_NAMELESS = re.compile(r"^LABEL_\d+$")
 
 
 class TextClassification(TextTask):
     """Roles `source` and `reference` (the label); accuracy and macro-F1 by default.
 
-    A classifier answers with its own labels; an NLI encoder takes `labels` zero-shot; a
-    generative model is scored by the likelihood of each label, or generates one
-    (`method: generate`).
+    A classifier answers with its own labels (spelled as in `labels`, where given); an NLI encoder
+    takes `labels` zero-shot; a generative model is scored by the likelihood of each label, or
+    generates one (`method: generate`). The reference is a label or its number, from 0, in
+    `labels`.
     """
 
     kind = "text-classification"
     allowed = frozenset({"labels", "hypothesis", "method"})
+    cue = "Label:"
     roles = Roles(
         required=("source",),
         optional=("id", "reference", "group"),
@@ -41,36 +52,50 @@ class TextClassification(TextTask):
     def __init__(self, spec: TaskSpec) -> None:
         super().__init__(spec)
         self.labels = spec.labels or ()
-        if len(set(self.labels)) != len(self.labels):
-            raise InvalidSpec(f"task.labels names one twice: {', '.join(self.labels)}")
-        if spec.hypothesis is not None and "{}" not in spec.hypothesis:
-            raise InvalidSpec(f"task.hypothesis {spec.hypothesis!r} needs {{}} for the label")
+        _check_labels(spec)
 
-    def check(self, facts: ModelFacts) -> None:
+    def check_model(self, facts: ModelFacts) -> None:
         """Labels are needed by every model that has none of its own."""
-        heads = facts.capabilities.heads
         if facts.capabilities.kind == "encoder":
-            if not {"classify", "pair-classify"} & heads:
-                raise InvalidSpec(
-                    f"{facts.ref.uri} ({facts.architecture}) has no classification head"
+            self._check_encoder(facts)
+            return
+        check_method(self.spec.method, facts)
+        if not self.labels:
+            raise UnsupportedOption(
+                f"{facts.ref.uri} has no labels of its own: set task.labels", option="task.labels"
+            )
+
+    def _check_encoder(self, facts: ModelFacts) -> None:
+        heads, own = facts.capabilities.heads, facts.capabilities.labels
+        if not {"classify", "pair-classify"} & heads:
+            raise UnsupportedOption(
+                f"{facts.ref.uri} ({facts.architecture}) has no classification head: take a "
+                "...ForSequenceClassification checkpoint, or a model that writes text",
+                option="model",
+            )
+        if "pair-classify" in heads:
+            if not self.labels:
+                raise UnsupportedOption(
+                    f"{facts.ref.uri} compares two texts ({', '.join(own)}): set task.labels to "
+                    "let it choose among them",
+                    option="task.labels",
                 )
-            if self._zero_shot(facts) or not self.labels:
-                return
-            missing = sorted(set(self.labels) - set(facts.capabilities.labels))
-            if missing:
-                raise InvalidSpec(
-                    f"{facts.ref.uri} does not know the label {missing[0]!r}: it knows "
-                    f"{', '.join(facts.capabilities.labels)}"
-                )
-        elif facts.architecture != "baseline" and not self.labels and not self.template:
-            raise InvalidSpec(f"{facts.ref.uri} has no labels of its own: set task.labels")
+        elif self.labels and not self._spelled(own):
+            missing = [label for label in self.labels if same_option(label, own) is None]
+            raise UnsupportedOption(
+                f"{facts.ref.uri} does not know the label {missing[0]!r}: it knows "
+                f"{', '.join(own)}",
+                option="task.labels",
+            )
+
+    def _spelled(self, own: Sequence[str]) -> bool:
+        """Whether the model's labels are those of the task, by name or, nameless, by place."""
+        by_place = len(own) == len(self.labels) and all(map(_NAMELESS.match, own))
+        return by_place or all(same_option(label, own) is not None for label in self.labels)
 
     def _zero_shot(self, facts: ModelFacts) -> bool:
-        return (
-            "pair-classify" in facts.capabilities.heads
-            and bool(self.labels)
-            and not (set(self.labels) <= set(facts.capabilities.labels))
-        )
+        own = facts.capabilities.labels
+        return "pair-classify" in facts.capabilities.heads and not self._spelled(own)
 
     def needs_likelihood(self, facts: ModelFacts) -> bool:
         """Unless the model generates its label."""
@@ -83,40 +108,75 @@ class TextClassification(TextTask):
         if facts.capabilities.kind == "encoder":
             text = required(row, "source")
             if self._zero_shot(facts):
-                hypothesis = self.spec.hypothesis or HYPOTHESIS
-                return (ZeroShot(text, self.labels, hypothesis),)
+                return (ZeroShot(text, self.labels, self.spec.hypothesis or HYPOTHESIS),)
             return (Classify(text),)
         context = self.prompt(row, facts, prompt or PromptSpec())
         if not self.needs_likelihood(facts):
             return (context,)
-        lead = "" if facts.capabilities.kind == "seq2seq" or _is_chat(facts, prompt, self) else " "
-        return tuple(ScoreAsk(context, lead + label) for label in self.labels)
+        return continuations(context, self.labels)
 
-    def instruction(self, row: TaskRow) -> str:
+    def directive(self, facts: ModelFacts) -> str:
         """Lists the labels and asks for one."""
-        text = required(row, "source")
-        return (
-            f"Which label fits the text: {', '.join(self.labels)}? "
-            f"Answer with the label only.\n\nText: {text}\nLabel:"
-        )
+        listed = ", ".join(self.labels)
+        return f"Which of these labels fits the text: {listed}? Answer with the label only."
+
+    def body(self, row: TaskRow, facts: ModelFacts) -> str:
+        """The text, marked as such."""
+        return f"Text: {required(row, 'source')}"
+
+    def encoder_text(self, row: TaskRow, facts: ModelFacts) -> str:
+        """The labels have to be said, unless the checkpoint was trained for this task."""
+        if facts.prefix:
+            return facts.prefix + self.payload(row, facts)
+        return f"{self.directive(facts)}\n\n{self.body(row, facts)}"
+
+    def variables(self) -> Mapping[str, Any]:
+        """`labels`, a list."""
+        return {"labels": list(self.labels)}
 
     def answer(
         self, row: TaskRow, outcomes: Sequence[Completion | Likelihood | Prediction]
     ) -> Answer:
-        """The label."""
+        """The label, spelled as in `labels` where these are given."""
         first = outcomes[0]
         if isinstance(first, Prediction) and isinstance(first.value, Labelled):
-            found = first.value
-            return Answer(found.label, {"probabilities": dict(found.probabilities)})
+            return self._labelled(first.value)
         if isinstance(first, Likelihood):
             return most_likely(self.labels, [o for o in outcomes if isinstance(o, Likelihood)])
         answer = super().answer(row, outcomes)
-        label = match_option(answer.text, self.labels) if self.labels else None
+        label = match_option(answer.text, self.labels)
         if label is None:
             return Answer(answer.text.strip(), {**answer.extra, "matched": not self.labels})
         return Answer(label, {**answer.extra, "said": answer.text, "matched": True})
 
+    def _labelled(self, found: Labelled) -> Answer:
+        own = [name for name, _ in found.probabilities]
+        spelled = {name: same_option(name, self.labels) or name for name in own}
+        if len(own) == len(self.labels) and all(map(_NAMELESS.match, own)):
+            spelled = dict(zip(own, self.labels, strict=True))
+        shares = {spelled[name]: share for name, share in found.probabilities}
+        return Answer(spelled.get(found.label, found.label), {"probabilities": shares})
 
-def _is_chat(facts: ModelFacts, prompt: PromptSpec | None, task: TextTask) -> bool:
-    mode = (prompt.mode if prompt else None) or task.spec.mode
-    return facts.capabilities.chat_template and mode != "plain"
+    def references(self, row: TaskRow) -> tuple[str, ...]:
+        """The label's text, also where the data holds its number."""
+        return tuple(
+            same_option(r, self.labels) or numbered_option(r, self.labels) or r
+            for r in row.references
+        )
+
+
+def _check_labels(spec: TaskSpec) -> None:
+    labels = spec.labels
+    if labels is not None and len(labels) < 2:
+        raise InvalidSpec("task.labels needs at least two labels")
+    folded = [label.strip().casefold() for label in labels or ()]
+    if "" in folded:
+        raise InvalidSpec("task.labels holds a blank label")
+    if len(set(folded)) != len(folded):
+        raise InvalidSpec(f"task.labels names one twice: {', '.join(labels or ())}")
+    if spec.method == "likelihood" and not labels:
+        raise InvalidSpec("task.method is 'likelihood', which needs task.labels")
+    if spec.hypothesis is not None and "{}" not in spec.hypothesis:
+        raise InvalidSpec(f"task.hypothesis {spec.hypothesis!r} needs {{}} for the label")
+    if spec.hypothesis is not None and not labels:
+        raise InvalidSpec("task.hypothesis is about labels: set task.labels")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from bakeoff.core.ports import Roles
-from bakeoff.core.rows import TaskRow
-from bakeoff.tasks.prompting import TextTask, required
+from bakeoff.tasks.prompting import TextTask
 from bakeoff.tasks.summarization import REFERENCE_NAMES
 
 PROMPT_NAMES = ("prompt", "instruction", "source", "input", "text", "question", "examples")
 
 
 class TextGeneration(TextTask):
-    """Roles `source` and `reference`; exact match and length by default."""
+    """Roles `source` and `reference`; exact match and length by default.
+
+    The model reads the source as it stands, without any instruction.
+    """
 
     kind = "text-generation"
     roles = Roles(
@@ -24,7 +26,3 @@ class TextGeneration(TextTask):
         },
     )
     default_metrics = ("exact_match", "length")
-
-    def instruction(self, row: TaskRow) -> str:
-        """The source as it stands."""
-        return required(row, "source")

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bakeoff.core.errors import InvalidSpec
+from bakeoff.core.errors import InvalidSpec, UnsupportedOption
 from bakeoff.core.ports import ModelFacts, Roles
+from bakeoff.core.registry import near_matches
 from bakeoff.core.requests import Source
-from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec
+from bakeoff.tasks.fitting import is_baseline
 from bakeoff.tasks.languages import Language, language
-from bakeoff.tasks.prompting import TextTask, required
+from bakeoff.tasks.prompting import TextTask
 from bakeoff.tasks.summarization import REFERENCE_NAMES, SOURCE_NAMES
+
+_SHOWN = 40
+"""Languages that a refusal lists."""
 
 
 class Translation(TextTask):
@@ -24,6 +28,7 @@ class Translation(TextTask):
 
     kind = "translation"
     allowed = frozenset({"source_language", "target_language"})
+    cue = "Translation:"
     roles = Roles(
         required=("source",),
         optional=("id", "reference", "group"),
@@ -39,8 +44,16 @@ class Translation(TextTask):
         super().__init__(spec)
         self.source = _resolve(spec.source_language, "task.source_language")
         self.target = _resolve(spec.target_language, "task.target_language")
-        if (self.source is None) != (self.target is None):
+        if self.source is None and self.target is None:
+            return
+        if self.source is None or self.target is None:
             raise InvalidSpec("task translation needs both source_language and target_language")
+        if self.source.full == self.target.full:
+            raise InvalidSpec(
+                f"task.source_language {self.source.said!r} and task.target_language "
+                f"{self.target.said!r} are the same language ({self.source.name}): for rewriting "
+                "within one language take task custom"
+            )
 
     def hints(self) -> tuple[str, ...]:
         """`translation_en_to_de`, then the plain name."""
@@ -48,34 +61,39 @@ class Translation(TextTask):
             return ("translation",)
         return (f"translation_{self.source.tag}_to_{self.target.tag}", "translation")
 
-    def check(self, facts: ModelFacts) -> None:
+    def check(self, facts: ModelFacts, prompt: PromptSpec | None = None) -> None:
+        """A model that is told what to do has to be told the languages."""
+        super().check(facts, prompt)
+        told = self.template_for(prompt or PromptSpec()) is not None
+        if is_baseline(facts) or self.target is not None:
+            return
+        if facts.capabilities.kind == "causal" and not told:
+            raise _languages_needed(facts, "has to be told the languages")
+
+    def check_model(self, facts: ModelFacts) -> None:
         """A model with language tokens needs a pair that it knows."""
-        super().check(facts)
+        super().check_model(facts)
         codes = facts.capabilities.language_codes
-        if facts.capabilities.kind == "causal" and self.target is None and not self.template:
-            raise InvalidSpec(
-                f"{facts.ref.uri} has to be told the languages: set task.source_language and "
-                "task.target_language"
-            )
         if len(codes) > 1 and self.target is None:
-            raise InvalidSpec(
-                f"{facts.ref.uri} knows {len(codes)} languages: set task.source_language and "
-                "task.target_language"
-            )
+            raise _languages_needed(facts, f"knows {len(codes)} languages")
         for side in (self.source, self.target):
             if codes and side is not None and side.code_among(codes) is None:
-                raise InvalidSpec(
-                    f"{facts.ref.uri} has no token for {side.said!r}: it knows "
-                    f"{', '.join(sorted(codes)[:40])}"
+                near = near_matches(side.alpha3, codes)
+                listed = ", ".join(near + [c for c in sorted(codes) if c not in near][:_SHOWN])
+                raise UnsupportedOption(
+                    f"{facts.ref.uri} has no token for {side.said!r} ({side.name}): it knows "
+                    f"{listed}{', ...' if len(codes) > _SHOWN else ''}",
+                    option="task.source_language"
+                    if side is self.source
+                    else "task.target_language",
                 )
 
-    def instruction(self, row: TaskRow) -> str:
+    def directive(self, facts: ModelFacts) -> str:
         """Names the languages, and asks for the translation alone."""
-        text = required(row, "source")
         pair = ""
         if self.source and self.target:
             pair = f" from {self.source.name} to {self.target.name}"
-        return f"Translate the following text{pair}. Answer with the translation only.\n\n{text}"
+        return f"Translate the following text{pair}. Answer with the translation only."
 
     def variables(self) -> Mapping[str, Any]:
         """`source_language` and `target_language`, in English."""
@@ -84,14 +102,20 @@ class Translation(TextTask):
             "target_language": self.target.name if self.target else "",
         }
 
-    def encoder_input(self, text: str, facts: ModelFacts, prompt: PromptSpec) -> Source:
+    def encoder_input(self, text: str, facts: ModelFacts) -> Source:
         """The text and, where the tokenizer has tokens for them, the languages."""
-        plain = super().encoder_input(text, facts, prompt).text
         codes = facts.capabilities.language_codes
         if not codes or self.source is None or self.target is None:
-            return Source(plain)
-        return Source(plain, self.source.code_among(codes), self.target.code_among(codes))
+            return Source(text)
+        return Source(text, self.source.code_among(codes), self.target.code_among(codes))
 
 
 def _resolve(said: str | None, field: str) -> Language | None:
-    return language(said, field) if said else None
+    return language(said, field) if said is not None else None
+
+
+def _languages_needed(facts: ModelFacts, why: str) -> UnsupportedOption:
+    return UnsupportedOption(
+        f"{facts.ref.uri} {why}: set task.source_language and task.target_language",
+        option="task.target_language",
+    )

@@ -183,9 +183,7 @@ def by_path(value: Any, path: str | int) -> Any:
     parts = [path] if isinstance(path, int) else str(path).split(".")[:100]
     for part in parts:
         key: str | int = int(part) if isinstance(part, str) and part.isdecimal() else part
-        found = isinstance(value, Mapping) or (
-            isinstance(value, Sequence) and isinstance(key, int)
-        )
+        found = isinstance(value, Mapping) or (isinstance(value, Sequence) and isinstance(key, int))
         try:
             value = value[key] if found else value[None]
         except (LookupError, TypeError):

@@ -15,9 +15,7 @@ def unsupported(loaded: Loaded, request: PredictRequest) -> list[str]:
     return ["ask"]
 
 
-def predict_batch(
-    loaded: Loaded, requests: Sequence[PredictRequest]
-) -> list[Prediction | Failure]:
+def predict_batch(loaded: Loaded, requests: Sequence[PredictRequest]) -> list[Prediction | Failure]:
     """Answer all requests, in their order; one failure never fails a neighbour."""
     return [
         Failure.of(request.id, UnsupportedOption("predict is not built yet", option="ask"))

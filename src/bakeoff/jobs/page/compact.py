@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from bakeoff.core.report import ComparedAnswer, ComparedRow
@@ -142,8 +143,15 @@ def _answer(same: list[ComparedAnswer], limit: int) -> PageAnswer:
         tokens=first.completion_tokens,
         seconds=_mean(a.seconds for a in same),
         scores=tuple((name, _mean(a.scores.get(name) for a in same)) for name in _names(same)),
-        extra=tuple((name, _short(value)) for name, value in list(first.extra.items())[:20]),
+        extra=tuple((name, _short(value)) for name, value in islice(_told(first), 20)),
     )
+
+
+def _told(answer: ComparedAnswer) -> Iterator[tuple[str, Any]]:
+    """Extras that say something that the answer itself does not."""
+    for name, value in answer.extra.items():
+        if name not in ("looped", "engine", "version") and value not in (None, "", [], {}):
+            yield name, value
 
 
 def _names(answers: Iterable[ComparedAnswer]) -> list[str]:

@@ -59,8 +59,8 @@ def row_data(row: PageRow) -> dict[str, Any]:
             "id": row.row,
             "order": row.order,
             "group": row.group,
-            "inputs": [[name, *_cell(cell)] for name, cell in row.inputs],
-            "refs": [_cell(cell) for cell in row.references],
+            "inputs": [[name, *_text(cell)] for name, cell in row.inputs],
+            "refs": [_text(cell) for cell in row.references],
             "answers": [_answer(answer) for answer in row.answers],
             "apart": round(row.distance, 4),
             "moreAnswers": row.more_answers,
@@ -72,8 +72,8 @@ def _answer(answer: PageAnswer) -> dict[str, Any]:
     return _dense(
         {
             "model": answer.model,
-            "text": _cell(answer.text),
-            "error": _cell(answer.error),
+            "text": _text(answer.text) if answer.text else None,
+            "error": _text(answer.error) if answer.error else None,
             "count": answer.count,
             "finish": answer.finish,
             "cut": answer.cut,
@@ -87,9 +87,7 @@ def _answer(answer: PageAnswer) -> dict[str, Any]:
     )
 
 
-def _cell(cell: Clip | None) -> list[Any] | None:
-    if cell is None:
-        return None
+def _text(cell: Clip) -> list[Any]:
     return [cell.text, cell.more] if cell.more else [cell.text]
 
 

@@ -90,8 +90,9 @@ def _facts(model: ModelSummary) -> list[tuple[str, str]]:
     if model.batch is not None:
         facts.append(("rows in a batch, mean", numbers.significant(model.batch)))
     if model.latency is not None:
-        facts.append(("latency", f"{numbers.plural(model.latency.rows, 'row')}, "
-                                 f"{conditions(model)}"))
+        facts.append(
+            ("latency", f"{numbers.plural(model.latency.rows, 'row')}, {conditions(model)}")
+        )
     return [(name, value) for name, value in facts if value]
 
 

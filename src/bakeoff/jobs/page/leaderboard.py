@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bakeoff.core.report import LatencySummary, ModelSummary, Report, Score
 from bakeoff.jobs.page import numbers, summary
 
-SHOWN_METRICS = 5
+SHOWN_METRICS = 4
 """Metric columns that are open at first; the others are one click away."""
 
 

@@ -29,11 +29,11 @@ def seconds(value: float | None) -> str:
     """A duration with its unit."""
     if value is None:
         return "–"
-    if value < 0.001:
+    if 0 < value < 0.001:
         return f"{value * 1e6:.0f} µs"
-    if value < 1:
+    if 0 < value < 1:
         return f"{value * 1000:.3g} ms"
-    return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s"
+    return f"{value:.3g} s" if value < 100 else f"{value:,.0f} s"
 
 
 def count(value: int | None) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -14,12 +12,13 @@ from markupsafe import Markup
 
 from bakeoff.core.report import ComparedRow, Report
 from bakeoff.jobs.page import details, numbers
-from bakeoff.jobs.page.choose import SAMPLE, SPECIAL, PageChoice
+from bakeoff.jobs.page.choose import SAMPLE, SPECIAL, PageChoice, choose_rows
 from bakeoff.jobs.page.compact import PageRow, compact, shorten
 from bakeoff.jobs.page.data import page_data, row_data
 from bakeoff.jobs.page.embed import asset, policy, safe_json, script, storable, style
 from bakeoff.jobs.page.leaderboard import leaderboard
 from bakeoff.jobs.page.summary import headline, notices
+from bakeoff.store.files.atomic import write_text
 
 PAGE_BYTES = 20_000_000
 """The page is never larger."""
@@ -65,25 +64,27 @@ def render_page(
 def write_page(
     path: Path,
     report: Report,
-    rows: Iterable[ComparedRow | PageRow],
+    rows: Iterable[ComparedRow],
     spec_yaml: str,
-    choice: PageChoice,
-) -> None:
-    """Writes the page whole or not at all: a reader never sees half a file.
+    limit: int = 2000,
+    seed: int = 0,
+) -> PageChoice:
+    """Chooses rows and writes the page, whole or not at all: a reader never sees half a file.
+
+    Args:
+        path: the page's file.
+        report: what the run says.
+        rows: all rows of the run, read once.
+        spec_yaml: the frozen spec.
+        limit: rows on the page.
+        seed: of the sample among them.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    text = render_page(report, rows, spec_yaml, choice)
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    chosen, choice = choose_rows(rows, limit, seed, report.ranked_by)
+    write_text(path, render_page(report, chosen, spec_yaml, choice))
+    return choice
 
 
 def _as_page_row(row: ComparedRow | PageRow, order: int) -> PageRow:

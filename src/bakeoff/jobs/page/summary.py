@@ -104,20 +104,26 @@ def _separation(report: Report, metric: str, first: str, second: str) -> Iterato
 
 
 def notices(report: Report) -> list[Notice]:
-    """All warnings: those of the report, and what its counts say."""
-    said = {warning.code for warning in report.warnings}
-    found = [n for n in (*_status(report), *_counts(report)) if n.code not in said]
+    """All warnings: what the counts of the models say, then the report's others."""
+    counted = list(_counts(report))
+    known = {notice.code for notice in counted}
+    found = [*_status(report, known), *counted]
     for warning in report.warnings:
-        note = numbers.plural(warning.rows, "row") if warning.rows is not None else ""
-        found.append(Notice(warning.code, warning.text, note=note))
+        if warning.code.replace("-", "_") not in known:
+            note = numbers.plural(warning.rows, "row") if warning.rows is not None else ""
+            found.append(Notice(warning.code, warning.text, note=note))
     return found
 
 
-def _status(report: Report) -> Iterator[Notice]:
-    if report.status == "partial":
+def _status(report: Report, known: set[str]) -> Iterator[Notice]:
+    if report.status == "partial" and "failures" not in known:
         yield Notice("partial", "This run is not complete: some rows have no prediction.")
-    if report.status == "stopped-early":
-        yield Notice("stopped-early", "This run was stopped early; the report covers what was done.")
+    if report.status == "stopped-early" and not any(
+        warning.code == "stopped-early" for warning in report.warnings
+    ):
+        yield Notice(
+            "stopped-early", "This run was stopped early; the report covers what was done."
+        )
 
 
 _Count = tuple[str, str, Callable[[ModelSummary], str], str]

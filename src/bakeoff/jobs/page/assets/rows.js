@@ -19,7 +19,7 @@ function startRows() {
           "aria-label": "Search rows", autocomplete: "off", spellcheck: "false",
           oninput: (event) => change({ q: event.target.value }),
         }),
-        el("span", { id: "selects" })),
+        el("div", { id: "selects", class: "filters-selects" })),
       el("div", { id: "chips", role: "group", "aria-label": "Show only" })),
     el("div", { class: "panes", id: "panes" },
       el("div", { class: "list-pane" }, el("div", { class: "list-head", id: "list-head" }),
@@ -27,6 +27,17 @@ function startRows() {
       el("section", { class: "detail", id: "detail", "aria-label": "Row", tabindex: -1 })));
   wide.addEventListener("change", () => drawRows());
   drawRows();
+  revealRow();
+}
+
+// A link to a row opens the page of the list that holds it.
+function revealRow() {
+  const at = state.row ? shownRows.findIndex((row) => row.id === state.row) : -1;
+  if (at < 0) return;
+  state.page = String(Math.floor(at / PAGE) + 1);
+  drawList();
+  const item = document.querySelector('#row-list [aria-current="true"]');
+  if (item && wide.matches) byId("row-list").scrollTop = item.offsetTop - byId("row-list").offsetTop;
 }
 
 function change(values) {
@@ -63,7 +74,6 @@ function drawSelects() {
     groups.length > 0 && choice("Group", [["", "all groups"], ...groups.map((g) => [g, g])], state.group, (v) => change({ group: v })),
   ];
   keepFocus(byId("selects"), fields.filter(Boolean));
-  byId("selects").className = "filters-selects";
 }
 
 // Redrawing a control must not take the focus from it.

@@ -14,9 +14,10 @@ function significant(value) {
 
 function formatSeconds(value) {
   if (value === null || value === undefined) return "–";
+  if (value === 0) return "0 s";
   if (value < 0.001) return `${Math.round(value * 1e6)} µs`;
   if (value < 1) return `${Number((value * 1000).toPrecision(3))} ms`;
-  return value < 100 ? `${value.toFixed(2)} s` : `${Math.round(value).toLocaleString("en")} s`;
+  return value < 100 ? `${Number(value.toPrecision(3))} s` : `${Math.round(value).toLocaleString("en")} s`;
 }
 
 function plural(number, noun) {
@@ -65,13 +66,13 @@ const FOLD_AT = 1100;
 
 function folding(text, block, more) {
   if (text.length <= FOLD_AT && text.split("\n").length <= 14) return el("div", {}, block, moreNote(more));
-  const box = el("div", { class: "fold" }, block, moreNote(more));
+  const box = el("div", { class: "fold" }, block);
   const button = el("button", { type: "button", "aria-expanded": "false" }, "Show all");
   button.addEventListener("click", () => {
     const open = box.classList.toggle("open");
     button.textContent = open ? "Show less" : "Show all";
     button.setAttribute("aria-expanded", String(open));
   });
-  box.append(button);
+  box.append(button, moreNote(more) || "");
   return box;
 }

@@ -1,0 +1,242 @@
+"""`describe_checkpoint`: what a model is, from its small files alone, without torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bakeoff.core.errors import HubUnreachable, ModelLoadFailed, ModelNotFound, UnsupportedOption
+from bakeoff.core.modelref import ModelRef
+from bakeoff.core.ports import Capabilities, ModelFacts
+from bakeoff.core.registry import near_matches
+from bakeoff.core.rows import Notice
+from bakeoff.engines import hub
+from bakeoff.engines.checkpoint import (
+    CODE_FILES,
+    SMALL_FILES,
+    Checkpoint,
+    local_files,
+    read_checkpoint,
+    small_files,
+    weight_files,
+)
+from bakeoff.engines.checks import check_options
+from bakeoff.engines.decoding import Defaults, read_defaults
+from bakeoff.engines.gguf import describe_gguf
+from bakeoff.engines.heads import Kind, context_length, kind_of, labels_of
+from bakeoff.engines.identity import folder_identity, hub_identity, with_part
+from bakeoff.engines.pooling import read_pooling, read_prompt
+from bakeoff.engines.remotecode import check_trust, foreign_repositories
+
+
+@dataclass(frozen=True)
+class Source:
+    """A checkpoint that was found.
+
+    Attributes:
+        ref: the reference, its revision pinned.
+        folder: where the small files lie.
+        files: all paths, weights included.
+        repo: the repository, or None for a local folder.
+    """
+
+    ref: ModelRef
+    folder: Path
+    files: tuple[str, ...]
+    repo: hub.HubRepo | None = None
+
+
+def describe_checkpoint(ref: ModelRef, hints: tuple[str, ...]) -> ModelFacts:
+    """What a Hub or local model is. Reads configuration and tokenizer files alone.
+
+    Raises:
+        ModelError: the model does not exist, may not be read, or is incomplete.
+        UnsupportedOption: an option or an architecture that is not supported.
+        DependencyMissing: an option needs an optional part.
+    """
+    check_options(ref)
+    source = find(ref)
+    gguf = _gguf_name(source)
+    if gguf is not None:
+        facts = describe_gguf(
+            source.ref.model_copy(update={"gguf_file": gguf}), _file(source, gguf)
+        )
+    else:
+        facts = _describe(source, hints)
+    return _with_parts(facts, source)
+
+
+def find(ref: ModelRef) -> Source:
+    """A checkpoint's small files and the names of all the others.
+
+    Raises:
+        ModelError: as for `describe_checkpoint`.
+    """
+    if ref.scheme == "hf":
+        wanted = SMALL_FILES + (CODE_FILES if ref.trust_remote_code else ())
+        repo, folder = hub.open_repo(ref.name, ref.revision, wanted)
+        pinned = ref.model_copy(update={"revision": repo.commit})
+        return Source(pinned, folder, repo.files, repo)
+    path = ref.path
+    if path.is_dir():
+        return Source(ref, path, local_files(path))
+    if path.is_file() and path.suffix == ".gguf":
+        return Source(ref, path.parent, (path.name,))
+    if path.exists():
+        raise ModelLoadFailed(f"{path} is neither a folder nor a .gguf file: name the folder")
+    near = near_matches(path.name, [p.name for p in path.parent.glob("*")])
+    hint = f"; did you mean {' or '.join(str(path.with_name(n)) for n in near)}?" if near else ""
+    raise ModelNotFound(f"{path} does not exist{hint}")
+
+
+def weights_of(source: Source) -> tuple[str, ...]:
+    """Names of the weight files, index included; none is fetched.
+
+    Raises:
+        ModelLoadFailed: there are none, or the index names a file that is not there.
+        HubUnreachable: only a part of the repository is cached, and the Hub cannot be reached.
+    """
+    cached = source.repo is not None and source.repo.cached
+    try:
+        weights = weight_files(source.ref.uri, source.folder, source.files)
+    except ModelLoadFailed as error:
+        if not cached:
+            raise
+        raise HubUnreachable(
+            f"{source.ref.uri}: its weights are not in the cache and the Hub cannot be reached: "
+            "go online once, or name a local folder"
+        ) from error
+    lost = [file for file in weights if file not in source.files]
+    if lost and not cached:
+        raise ModelLoadFailed(f"{source.ref.uri} lacks {', '.join(lost)}, which its index names")
+    return weights
+
+
+def tokenizer_ref(ref: ModelRef) -> ModelRef | None:
+    """The tokenizer named in place of the model's own."""
+    return _part_ref(ref.tokenizer, "tokenizer")
+
+
+def adapter_ref(ref: ModelRef) -> ModelRef | None:
+    """The PEFT weights laid over the model."""
+    return _part_ref(ref.adapter, "adapter")
+
+
+def _part_ref(text: str | None, option: str) -> ModelRef | None:
+    if text is None:
+        return None
+    try:
+        found = ModelRef.parse(text)
+    except ValueError as error:
+        raise UnsupportedOption(f"{option}: {error}", option=option) from error
+    if found.scheme not in ("hf", "file"):
+        raise UnsupportedOption(
+            f"{option} is {text!r}: write hf://org/name or a local folder", option=option
+        )
+    return found
+
+
+def _describe(source: Source, hints: tuple[str, ...]) -> ModelFacts:
+    ref = source.ref
+    tokenizer = tokenizer_ref(ref)
+    tokens = find(tokenizer).folder if tokenizer else None
+    checkpoint = read_checkpoint(ref.uri, source.folder, source.files, tokens)
+    check_trust(checkpoint, ref.trust_remote_code)
+    kind = kind_of(checkpoint)
+    weights = weights_of(source)
+    found = read_defaults(checkpoint, kind.kind, hints)
+    embeds = "embed" in kind.heads
+    if embeds:
+        read_pooling(ref.uri, source.folder)
+    return ModelFacts(
+        ref=ref,
+        identity=_identity(source, weights),
+        capabilities=_capabilities(checkpoint, kind),
+        architecture=kind.architecture,
+        defaults=found.params,
+        origins=found.origins,
+        prefix=read_prompt(ref.uri, source.folder) if embeds else found.prefix,
+        notices=_notices(checkpoint, ref, found),
+    )
+
+
+def _capabilities(checkpoint: Checkpoint, kind: Kind) -> Capabilities:
+    generates = kind.kind != "encoder"
+    return Capabilities(
+        kind=kind.kind,
+        heads=kind.heads,
+        context_length=context_length(checkpoint, kind),
+        chat_template=generates and checkpoint.chat_template,
+        likelihood=generates,
+        embeddings="embed" in kind.heads,
+        fim_tokens=generates and checkpoint.fim_tokens,
+        labels=labels_of(checkpoint.config) if "classify" in kind.heads else (),
+    )
+
+
+def _identity(source: Source, weights: tuple[str, ...]) -> str:
+    if source.repo is not None:
+        return hub_identity(source.repo.name, source.repo.commit)
+    small = small_files(source.files, source.ref.trust_remote_code)
+    return folder_identity(source.folder, {*weights, *small})
+
+
+def _notices(checkpoint: Checkpoint, ref: ModelRef, found: Defaults) -> tuple[Notice, ...]:
+    notices = list(found.notices)
+    if ref.trust_remote_code and "auto_map" in checkpoint.config:
+        notices.append(Notice("remote-code", f"Python code that comes with {ref.uri} is run"))
+    return tuple(notices)
+
+
+def _gguf_name(source: Source) -> str | None:
+    """The GGUF file that is meant, or None: the checkpoint is in the format of transformers."""
+    there = [file for file in source.files if file.endswith(".gguf")]
+    said = source.ref.gguf_file
+    if said is not None and said not in there:
+        listed = ", ".join(sorted(there)) or "none"
+        raise ModelNotFound(f"{source.ref.uri} has no gguf_file {said!r}; it has {listed}")
+    if said is None and len(there) == 1 and "config.json" not in source.files:
+        return there[0]
+    return said
+
+
+def _file(source: Source, name: str) -> Path:
+    if source.repo is None:
+        return source.folder / name
+    return hub.fetch(source.repo, [name]) / name
+
+
+def _with_parts(facts: ModelFacts, source: Source) -> ModelFacts:
+    """Pin what is laid over the model, and make it part of the identity."""
+    ref, identity = facts.ref, facts.identity
+    for part, named in (("tokenizer", tokenizer_ref(ref)), ("adapter", adapter_ref(ref))):
+        if named is None:
+            continue
+        found = find(named)
+        uri = found.ref.uri
+        ref = ref.model_copy(update={part: uri})
+        identity = with_part(identity, part, uri if found.repo else _local_part(found))
+    if ref.trust_remote_code and source.ref.gguf_file is None:
+        identity = _with_code(identity, source)
+    return replace(facts, ref=ref, identity=identity)
+
+
+def _local_part(found: Source) -> str:
+    weights = [f for f in found.files if f.endswith((".safetensors", ".bin"))]
+    files = {*small_files(found.files, code=False), *weights}
+    return folder_identity(found.folder, files)
+
+
+def _with_code(identity: str, source: Source) -> str:
+    """Code from another repository is pinned to the commit it is at now."""
+    checkpoint = read_checkpoint(source.ref.uri, source.folder, source.files)
+    foreign = foreign_repositories(checkpoint.config)
+    if len(foreign) > 1:
+        raise UnsupportedOption(
+            f"{source.ref.uri} takes code from {' and '.join(foreign)}: at most one other "
+            "repository can be pinned",
+            option="trust_remote_code",
+        )
+    for name in foreign:
+        identity = with_part(identity, "code", f"{name}@{hub.resolve(name).commit}")
+    return identity

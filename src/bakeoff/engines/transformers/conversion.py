@@ -1,0 +1,89 @@
+"""A GGUF file becomes a folder in the format of transformers, dequantised."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import psutil
+import torch
+import transformers
+
+from bakeoff.core.errors import ModelLoadFailed, OutOfMemory
+from bakeoff.core.rows import Notice
+from bakeoff.engines.gguf import read_header
+from bakeoff.engines.transformers.quiet import quiet
+
+_MARGIN = 1.2
+"""Memory of a conversion over the bare weights: one tensor more and the library's tables."""
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def convert(file: Path, folder: Path) -> None:
+    """Read a GGUF file with transformers and save it as float32, tokenizer included.
+
+    The library marks a model from GGUF as quantised and then refuses to save it, although its
+    weights are plain float32 by then: the marks are taken off.
+
+    Raises:
+        OutOfMemory: the dequantised weights do not fit; both numbers are named.
+        ModelLoadFailed: the library cannot read this file, or the disk is full.
+    """
+    header = read_header(file)
+    _check_room(file, header.float32_bytes, folder)
+    name = "AutoModelForSeq2SeqLM" if header.architecture == "t5" else "AutoModelForCausalLM"
+    try:
+        with quiet([]), torch.no_grad():
+            source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
+            model = getattr(transformers, name).from_pretrained(**source, dtype=torch.float32)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
+            _unmark(model)
+            model.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+    except MemoryError as error:
+        raise OutOfMemory(f"{file} does not fit into memory while it is dequantised") from error
+    except Exception as error:  # whatever the library says about this file
+        raise ModelLoadFailed(f"{file} cannot be converted from GGUF: {error}") from error
+
+
+def _unmark(model: transformers.PreTrainedModel) -> None:
+    for holder, mark in (
+        (model.config, "quantization_config"),
+        (model, "is_quantized"),
+        (model, "quantization_method"),
+    ):
+        if mark in vars(holder):
+            delattr(holder, mark)
+    model.hf_quantizer = None
+
+
+def _check_room(file: Path, needed: int, folder: Path) -> None:
+    memory = available_memory()
+    if needed * _MARGIN > memory:
+        raise OutOfMemory(
+            f"{file.name} takes {needed * _MARGIN / 1e9:.1f} GB of memory once dequantised to "
+            f"float32 and {memory / 1e9:.1f} GB are free: free some, or serve the file with "
+            "llama.cpp and name it by `endpoint:`"
+        )
+    disk = shutil.disk_usage(folder).free
+    if needed > disk:
+        raise ModelLoadFailed(
+            f"{file.name} takes {needed / 1e9:.1f} GB on disk once dequantised and {disk / 1e9:.1f} "
+            f"GB are free under {folder}: run `bakeoff cache prune`, or set BAKEOFF_HOME"
+        )
+
+
+def available_memory() -> int:
+    """Bytes that this process may still take: of the machine, and of its control group."""
+    free = int(psutil.virtual_memory().available)
+    try:
+        limit = (_CGROUP / "memory.max").read_text().strip()
+        used = (_CGROUP / "memory.current").read_text().strip()
+    except OSError:  # no control groups here, or the older kind
+        return free
+    return free if limit == "max" else min(free, max(0, int(limit) - int(used)))
+
+
+def converted_notice(seconds: float) -> Notice:
+    """How long the conversion took."""
+    return Notice("gguf-converted", f"dequantised in {seconds:.0f} s, and kept for the next time")

@@ -1,0 +1,110 @@
+"""`Row`: one text to generate, tokenised and with every setting resolved."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Literal
+
+from bakeoff.core.errors import BakeoffError, Cancelled, EngineClosed
+from bakeoff.engines.transformers.decoding import Decoding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """A text to generate.
+
+    Attributes:
+        id: of the request.
+        ids: what the model reads: the prompt, or the encoder's input.
+        cut: tokens of the prompt that were dropped.
+        decoding: settings; `max_new_tokens` is clipped to the room that is left.
+        end_ids: tokens that end the text.
+        stops: strings that end the text.
+        first: token that the decoder must begin with, or None.
+        start: token that the decoder reads first (encoder-decoder), or None.
+        choice: index among the texts of the request.
+        copies: how many equal texts this row stands for (greedy choices are all the same).
+        logprobs: alternatives to report for each token, or None.
+        arrived: when the request reached the engine, by `time.perf_counter`.
+        deadline: when it fails, by the same clock, or None.
+    """
+
+    id: str
+    ids: tuple[int, ...]
+    cut: int
+    decoding: Decoding
+    end_ids: frozenset[int]
+    stops: tuple[str, ...] = ()
+    first: int | None = None
+    start: int | None = None
+    choice: int = 0
+    copies: int = 1
+    logprobs: int | None = None
+    arrived: float = 0.0
+    deadline: float | None = None
+
+    @property
+    def length(self) -> int:
+        """Tokens read."""
+        return len(self.ids)
+
+    @property
+    def max_new(self) -> int:
+        """Most tokens written."""
+        return self.decoding.max_new_tokens
+
+    @property
+    def lanes(self) -> int:
+        """How many sequences the library computes for it."""
+        return self.decoding.num_beams
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """Rows of one batch have the same; greedy and sampled rows of all settings mix.
+
+        What the library takes once a call is in it: beam search weighs a batch's limit.
+        """
+        one = self.decoding
+        if one.num_beams == 1:
+            return (self.start,)
+        beams = (one.num_beams, one.early_stopping, one.length_penalty, one.n)
+        return (self.start, *beams, one.max_new_tokens)
+
+
+@dataclass(eq=False)
+class Control:
+    """Lets the event loop stop what the compute thread does; safe across threads.
+
+    Attributes:
+        reason: why everything of this call stops, or None while it goes on.
+        ids: requests that are to stop by themselves.
+    """
+
+    reason: Literal["cancelled", "closed"] | None = None
+    ids: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def stop(self, reason: Literal["cancelled", "closed"]) -> None:
+        """End everything within one step."""
+        self.reason = self.reason or reason
+
+    def abort(self, request_id: str) -> None:
+        """End one request within one step."""
+        with self._lock:
+            self.ids = {*self.ids, request_id}
+
+    def stopped(self, request_id: str) -> bool:
+        """Whether this request is to stop."""
+        return self.reason is not None or request_id in self.ids
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing was asked to stop: one cheap look for each step."""
+        return self.reason is None and not self.ids
+
+    def error(self) -> BakeoffError:
+        """What a request that was stopped before it began fails with."""
+        if self.reason == "closed":
+            return EngineClosed("the engine was closed")
+        return Cancelled("the caller cancelled the request")

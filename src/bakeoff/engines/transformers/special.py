@@ -1,0 +1,121 @@
+"""`Special`: the token ids that begin, end and pad texts, from wherever a checkpoint says them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import transformers
+
+from bakeoff.engines.transformers.loading import Loaded
+
+_BYTE = re.compile(r"^<0x[0-9A-Fa-f]{2}>$")
+_MARKER = re.compile(r"^[<\[]\S{1,40}[>\]]$")
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """Token ids with a meaning.
+
+    Attributes:
+        end: end-of-sequence *set*: generation config, config and tokenizer together.
+        pad: fills up a batch; masked, so it may be any token.
+        bos: begins a text, or None.
+        start: what a decoder reads first (encoder-decoder), or None.
+        first: token that a decoder is forced to begin with, or None.
+        last: token that is forced at the limit of a text, or None.
+        turn_end: tokens that end the assistant's turn in the chat template.
+        turn_stops: the same, where the template spells it and the tokenizer has no token for it.
+        byte_ids: tokens that stand for one byte each.
+    """
+
+    end: frozenset[int]
+    pad: int
+    bos: int | None
+    start: int | None
+    first: int | None
+    last: int | None
+    turn_end: frozenset[int]
+    turn_stops: tuple[str, ...]
+    byte_ids: frozenset[int]
+
+    @classmethod
+    def of(cls, loaded: Loaded) -> Special:
+        """Read them from a loaded model."""
+        model, tokenizer = loaded.model, loaded.tokenizer
+        config, said = model.config, model.generation_config
+        places = (said, config)
+        end = _ids(getattr(place, "eos_token_id", None) for place in places)
+        end |= _ids([tokenizer.eos_token_id])
+        bos = _one("bos_token_id", *places, tokenizer)
+        start = _one("decoder_start_token_id", *places)
+        pad = _one("pad_token_id", tokenizer, *places)
+        turn_end, turn_stops = _turn(tokenizer)
+        return cls(
+            end=end,
+            pad=pad if pad is not None else min(end, default=0),
+            bos=bos,
+            start=bos if start is None else start,
+            first=_one("forced_bos_token_id", said),
+            last=_one("forced_eos_token_id", said),
+            turn_end=turn_end,
+            turn_stops=turn_stops,
+            byte_ids=frozenset(
+                token for name, token in tokenizer.get_vocab().items() if _BYTE.match(name)
+            ),
+        )
+
+
+def neutral_generation_config(model: Any) -> Any:
+    """The model's generation config without the tokens that each call gives itself.
+
+    What a call does not say, the library takes from the model: nothing may be left there that a
+    request could want otherwise.
+    """
+    config = transformers.GenerationConfig.from_dict(model.generation_config.to_dict())
+    config.forced_bos_token_id = None
+    config.forced_eos_token_id = None
+    config.max_new_tokens = config.max_length = None
+    return config
+
+
+def _ids(values: Iterable[Any]) -> frozenset[int]:
+    found: set[int] = set()
+    for value in values:
+        if isinstance(value, int):
+            found.add(value)
+        elif value is not None:
+            found.update(int(one) for one in value)
+    return frozenset(one for one in found if one >= 0)
+
+
+def _one(name: str, *places: Any) -> int | None:
+    """The first id that a place has under this name."""
+    for place in places:
+        value = getattr(place, name, None)
+        if isinstance(value, (list, tuple)) and value:
+            value = value[0]
+        if isinstance(value, int) and value >= 0:
+            return value
+    return None
+
+
+def _turn(tokenizer: Any) -> tuple[frozenset[int], tuple[str, ...]]:
+    """What the chat template writes behind the assistant's words."""
+    if not tokenizer.chat_template:
+        return frozenset(), ()
+    words = "zq answer qz"
+    turns = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": words}]
+    try:
+        text = tokenizer.apply_chat_template(turns, tokenize=False)
+    except Exception:  # templates raise what they like; a row's own rendering will report it
+        return frozenset(), ()
+    behind = str(text).rpartition(words)[2].strip()
+    marker = re.split(r"\s", behind, maxsplit=1)[0] if behind else ""
+    ids = tokenizer(behind, add_special_tokens=False)["input_ids"] if behind else []
+    known = set(tokenizer.all_special_ids) | set(tokenizer.added_tokens_decoder)
+    if ids and ids[0] in known:
+        return frozenset({ids[0]}), ()
+    return frozenset(), (marker,) if _MARKER.match(marker) else ()

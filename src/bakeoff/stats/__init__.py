@@ -1,0 +1,1 @@
+"""Intervals, paired tests and the verdict: pure functions over numpy arrays."""
