@@ -98,7 +98,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name.casefold())
 
 
-def _columns(wishes: Wishes, kind: str, dataset: Dataset) -> dict[str, object]:
+def _columns(wishes: Wishes, kind: str, dataset: Dataset) -> Mapping[str, object]:
     roles: Roles = TASKS.get(kind).roles  # type: ignore[attr-defined]
     said: dict[str, object] = dict(wishes.columns)
     for name in said:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from typing import Any, NamedTuple
 
 from bakeoff.core.errors import BadDataset
 from bakeoff.datasets.jsonvalues import BadJson, decode
@@ -32,6 +33,7 @@ _MAGIC = (
     (b"\xfd7zXZ", "compressed with xz: unpack it"),
 )
 _HEAD = 64 * 1024
+_BREAK = re.compile(r"[\r\n]")
 
 
 class Detected(NamedTuple):
@@ -91,11 +93,20 @@ def _by_content(source: Source, head: bytes, declared: str | None) -> str | None
         return "json" if text[1:].lstrip(" \t\r\n")[:1] in ("{", "]", "") else None
     if text[:1] != "{":
         return None
-    line = text.splitlines()[0]
+    line, *rest = _BREAK.split(text, maxsplit=1)
     try:
-        _, end = decode(line)
+        value, end = decode(line)
     except BadJson as error:
         # A CSV header may begin with a brace; an object over several lines is cut here.
         key = text[1:].lstrip(" \t\r\n")[:1]
         return "json" if error.cut and key in ('"', "}", "") else None
-    return "jsonl" if not line[end:].strip() else None
+    if line[end:].strip():
+        return None
+    alone = not any(part.strip() for part in rest) and len(head) < _HEAD
+    return "json" if alone and _wraps_rows(value) else "jsonl"
+
+
+def _wraps_rows(value: dict[str, Any]) -> bool:
+    """Whether one object holds the rows rather than being one."""
+    lists = (item for item in value.values() if isinstance(item, list) and item)
+    return any(all(isinstance(row, dict) for row in rows) for rows in lists)

@@ -27,6 +27,7 @@ class Cursor:
         self._file = file
         self._text = ""
         self._at = 0
+        self._position = 1
         self._ended = False
 
     def peek(self) -> str:
@@ -109,18 +110,25 @@ class Cursor:
             return False
         # Doubling keeps the repeated attempts at one long value linear in its length.
         block = self._stream.read(max(_BLOCK, len(self._text) - self._at))
-        self._ended = not block
+        if not block:
+            self._ended = True
+            return False
         self._text = self._text[self._at :] + block
         self._at = 0
-        return not self._ended
+        return True
 
     def _move(self, to: int) -> None:
-        self.line += self._text.count("\n", self._at, to)
+        breaks = self._text.count("\n", self._at, to)
+        if breaks:
+            self.line += breaks
+            self._position = to - self._text.rfind("\n", self._at, to)
+        else:
+            self._position += to - self._at
         self._at = to
 
     def _fault(self, message: str) -> BadDataset:
-        start = self._text.rfind("\n", 0, self._at) + 1
-        place = self._at - start + 1
         return BadDataset(
-            f"not JSON at position {place} of the line: {message}", file=self._file, line=self.line
+            f"not JSON at position {self._position} of the line: {message}",
+            file=self._file,
+            line=self.line,
         )

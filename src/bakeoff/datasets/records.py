@@ -9,6 +9,7 @@ file can be read in more than one way. Empty lines are skipped. Nothing is trimm
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 
 from bakeoff.core.errors import BadDataset
@@ -17,6 +18,7 @@ from bakeoff.datasets.table import MAX_RECORD
 
 QUOTE = '"'
 _SHOWN = 40
+_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 class OpenQuote(BadDataset):
@@ -126,10 +128,22 @@ class Records:
         return following
 
     def _swallowed(self, cell: str, opened: int, closed: int, place: int) -> None:
-        """Two lone quotes, each the whole of its cell, would hide all rows between them."""
-        first, last = cell[:1], cell[-1:]
-        ends = {first, last}
-        if self._delimiter in ends and ends <= {self._delimiter, "\n", "\r"}:
+        """Refuses a cell between two lone quotes that holds nothing but whole rows.
+
+        Each quote was the whole of its cell; together they would hide all rows between them.
+        """
+        first, *middle, last = _BREAK.split(cell)
+        mark = self._delimiter
+        wanted = len(self._columns) - 1
+        fits = (
+            wanted > 0
+            and (first == "" or first.startswith(mark))
+            and (last == "" or last.endswith(mark))
+            and first.count(mark) == wanted - place
+            and last.count(mark) == place
+            and all(line.count(mark) == wanted for line in middle)
+        )
+        if fits:
             raise BadDataset(
                 f'a lone quote (") here is closed by a lone quote on line {closed}, which would '
                 'hide the rows between them: double each ("") where it is text, or remove it',

@@ -26,7 +26,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
-from tqdm import tqdm
+from huggingface_hub.utils import tqdm
 
 from bakeoff.core.errors import (
     BakeoffError,
@@ -61,7 +61,7 @@ class HubRepo:
     cached: bool = False
 
 
-class _Silent(tqdm):  # type: ignore[type-arg]
+class _Silent(tqdm):  # type: ignore[misc]
     """A progress bar that shows nothing."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

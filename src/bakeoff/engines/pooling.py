@@ -27,8 +27,9 @@ class Pooling:
 
 
 def read_pooling(name: str, folder: Path) -> Pooling:
-    """Pooling of a sentence-transformers model (`modules.json` and the folder of its pooling);
-    mean and length 1 for every other model.
+    """Pooling that a sentence-transformers model names in `modules.json`.
+
+    Every other model gets the mean over real tokens, at length 1.
 
     Raises:
         UnsupportedOption: the model has a module or a pooling that bakeoff does not compute.

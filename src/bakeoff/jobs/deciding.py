@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from bakeoff.core.registry import unknown
 from bakeoff.core.report import MetricSummary, Pair, Score, Verdict
 from bakeoff.core.specs import DecideSpec
-from bakeoff.jobs.scoring import RowUnits, Scored
+from bakeoff.jobs.scoring import ModelScores, RowUnits, Scored
+from bakeoff.stats.paired import Paired, Setting, Side, compare, compare_all, holm
+from bakeoff.stats.verdict import Question
+from bakeoff.stats.verdict import decide as settle
 
 MAX_PAIRED = 12
 
@@ -44,7 +47,51 @@ def decide(
     if metric is None:
         return Decision(None, tuple(scores))
     ranking = rank(metric, metrics[metric], scores)
-    return Decision(metric, ranking)
+    valued = [m for m in ranking if scores[m].get(metric) and scores[m][metric].value is not None]
+    decision = spec or DecideSpec()
+    question = Question(
+        metric=metric,
+        better=metrics[metric].better or "higher",
+        scale=metrics[metric].scale,
+        margin=decision.margin,
+        baseline=decision.baseline,
+        unit=metrics[metric].unit,
+    )
+    setting = Setting(
+        metric=metric,
+        groups=groups,
+        margin=decision.margin * question.point,
+        estimand=decision.estimand,
+    )
+    sides = [_side(model, units[model][metric], scored.by_model[model][metric]) for model in valued]
+    pairs = [Pair(**asdict(pair)) for pair in _compared(sides, setting, decision.baseline)]
+    decided = settle(pairs, valued, question)
+    return Decision(metric, ranking, tuple(pairs), decided.tiers, decided.verdict)
+
+
+def _side(model: str, units: RowUnits, scores: ModelScores) -> Side:
+    return Side(
+        model=model,
+        values=units.values,
+        statistics=units.statistics,
+        combine=scores.scores.combine,
+        noise=units.noise,
+    )
+
+
+def _compared(sides: list[Side], setting: Setting, baseline: str | None) -> list[Paired]:
+    """Every pair; with many models only those with the best or the baseline in them."""
+    if len(sides) <= MAX_PAIRED:
+        return compare_all(sides, setting)
+    chosen = [s for s in sides if s.model in (sides[0].model, baseline)]
+    found = [
+        compare(a, b, setting)
+        for place, a in enumerate(chosen)
+        for b in sides
+        if b.model not in [s.model for s in chosen[: place + 1]]
+    ]
+    adjusted = holm([pair.p for pair in found])
+    return [replace(pair, p_adjusted=p) for pair, p in zip(found, adjusted, strict=True)]
 
 
 def deciding_metric(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from bakeoff.core.ports import Dataset, Metric
+from bakeoff.core.ports import Metric
 from bakeoff.core.specs import GenerationSpec, MetricSpec, ModelEntry, RunSpec
 from bakeoff.datasets.roles import RoleMap
 from bakeoff.jobs.contender import Contender, model_ids
@@ -13,7 +12,6 @@ from bakeoff.jobs.contender import Contender, model_ids
 
 def frozen_spec(
     spec: RunSpec,
-    dataset: Dataset,
     roles: RoleMap,
     contenders: Mapping[str, Contender],
     metrics: Sequence[Metric],
@@ -29,18 +27,12 @@ def frozen_spec(
         named = tuple(MetricSpec(name=metric.name) for metric in metrics)
     return spec.model_copy(
         update={
-            "dataset": spec.dataset.model_copy(update={"path": _absolute(spec, dataset)}),
             "columns": roles.spec(),
             "generation": GenerationSpec(),
             "metrics": named,
             "models": models,
         }
     )
-
-
-def _absolute(spec: RunSpec, dataset: Dataset) -> str:
-    location = getattr(dataset, "location", None)
-    return str(location) if isinstance(location, Path) else spec.dataset.path
 
 
 def _entry(entry: ModelEntry, model_id: str, contender: Contender | None) -> ModelEntry:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bakeoff.core.report import Pair, Score
+from bakeoff.core.report import Score
 from bakeoff.core.rows import TaskRow
 from bakeoff.jobs.answers import ModelAnswers
 from bakeoff.jobs.scoring import ModelScores, RowUnits, row_units
@@ -83,9 +82,3 @@ def _score(found: ModelScores, interval: Interval, failed: int) -> Score:
 
 def _number(value: float | None) -> float | None:
     return None if value is None or not np.isfinite(value) else float(value)
-
-
-def as_pair(a: str, b: str, metric: str, found: object) -> Pair:
-    """A comparison of `bakeoff.stats` as the report keeps it."""
-    values = {k: v for k, v in asdict(found).items() if k in Pair.model_fields}  # type: ignore[call-overload]
-    return Pair(**{**values, "a": a, "b": b, "metric": metric})

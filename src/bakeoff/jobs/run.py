@@ -22,11 +22,11 @@ from bakeoff.core.registry import unknown
 from bakeoff.core.report import Report
 from bakeoff.core.rows import Notice
 from bakeoff.core.specs import MetricSpec, RunSpec
-from bakeoff.datasets import open_dataset
 from bakeoff.datasets.roles import RoleMap, map_roles
 from bakeoff.engines import open_engine
 from bakeoff.engines.options import EngineOptions
 from bakeoff.jobs.contender import Contender, in_epoch, make_contender, model_ids
+from bakeoff.jobs.data import open_run_data
 from bakeoff.jobs.events import (
     EventSink,
     ModelFinished,
@@ -122,7 +122,8 @@ def make_plan(spec: RunSpec, options: RunOptions) -> _Plan:
     task = build_task(spec.task)
     default = [MetricSpec(name=name) for name in task.default_metrics]
     metrics = build_metrics(default if spec.metrics is None else spec.metrics)
-    dataset = open_dataset(spec.dataset, options.base, options.stdin, options.folder / "data")
+    data = open_run_data(spec.dataset, options.base, options.folder, options.stdin)
+    spec, dataset = spec.model_copy(update={"dataset": data.spec}), data.dataset
     roles = map_roles(dataset, spec.columns, task.roles)
     for metric in metrics:
         metric.check()
@@ -159,9 +160,7 @@ def _add_contenders(plan: _Plan, options: RunOptions) -> None:
 async def _carry_out(plan: _Plan, folder: RunFolder, options: RunOptions) -> Report:
     emit = options.emit
     ids = tuple(model_ids(plan.spec.models))
-    folder.write_spec(
-        frozen_spec(plan.spec, plan.dataset, plan.roles, plan.contenders, plan.metrics)
-    )
+    folder.write_spec(frozen_spec(plan.spec, plan.roles, plan.contenders, plan.metrics))
     folder.log("run", name=plan.spec.name, rows=plan.total_rows, models=list(ids))
     emit(RunStarted(plan.spec.name, str(folder.path), plan.total_rows, ids))
     for notice in plan.notices:

@@ -117,12 +117,14 @@ class RowUnits:
         values: shape (rows,); NaN where nothing was measured.
         statistics: shape (rows, k) for corpus metrics, else None.
         measured: shape (rows,).
+        noise: shape (rows,), variance between repeats divided by their number; None without.
     """
 
     rows: tuple[str, ...]
     values: np.ndarray
     statistics: np.ndarray | None
     measured: np.ndarray
+    noise: np.ndarray | None = None
 
 
 def row_units(scored: ModelScores, answers: ModelAnswers, order: dict[str, int]) -> RowUnits:
@@ -140,4 +142,17 @@ def row_units(scored: ModelScores, answers: ModelAnswers, order: dict[str, int])
     if scored.scores.statistics is not None:
         statistics = np.zeros((size, scored.scores.statistics.shape[1]))
         np.add.at(statistics, where[seen], scored.scores.statistics[seen])
-    return RowUnits(tuple(order), means, statistics, counts > 0)
+    noise = _noise(values[seen], where[seen], means, counts)
+    return RowUnits(tuple(order), means, statistics, counts > 0, noise)
+
+
+def _noise(
+    values: np.ndarray, where: np.ndarray, means: np.ndarray, counts: np.ndarray
+) -> np.ndarray | None:
+    """Variance of each row's mean, from its repeats; None where no row has several."""
+    if not (counts > 1).any():
+        return None
+    squares = np.zeros(len(means))
+    np.add.at(squares, where, (values - means[where]) ** 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(counts > 1, squares / (counts - 1) / counts, np.nan)

@@ -6,7 +6,7 @@ import importlib.metadata
 import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from bakeoff.core.errors import DependencyMissing, InvalidSpec
 from bakeoff.core.ports import Metric, MetricInput, MetricOutput, Scores
@@ -18,6 +18,14 @@ DEFAULT_MODEL = "roberta-large"
 """What bert-score takes for English; used only where it is in the Hub's cache already."""
 EMPTY = (0.0, 0.0, 0.0)
 """F1, precision and recall of an empty prediction."""
+
+
+class Pair(NamedTuple):
+    """A prediction and one of its references."""
+
+    row: int
+    said: str
+    reference: str
 
 
 class BertScore(Metric):
@@ -81,39 +89,47 @@ class BertScore(Metric):
             MetricFailed: the model does not load.
         """
         rows: list[RowValues] = []
-        owners: list[int] = []
-        pairs: list[tuple[str, str]] = []
+        pairs: list[Pair] = []
         for at, item in enumerate(inputs):
             references = usable_references(item)
             rows.append(references if isinstance(references, Unscored) else EMPTY)
             if not isinstance(references, Unscored) and not blank(item.prediction):
-                owners.extend([at] * len(references))
-                pairs.extend((_clean(item.prediction), _clean(text)) for text in references)
-        encoder = Encoder.load(self._path(), self._layers) if pairs else None
-        cut: set[int] = set()
-        if encoder is not None:
-            predictions, references_ = [p for p, _ in pairs], [r for _, r in pairs]
-            found = encoder.compare(predictions, references_, self._batch)
-            best: dict[int, tuple[float, ...]] = {}
-            for at, values in zip(owners, found, strict=True):
-                best[at] = tuple(map(max, best.get(at, values), values))
-            for at, values in best.items():
-                rows[at] = values
-            cut = {at for at, pair in zip(owners, pairs, strict=True) if any(map(encoder.too_long, pair))}
-        empty = sum(row is EMPTY for row in rows)
+                said = _clean(item.prediction)
+                pairs.extend(Pair(at, said, _clean(text)) for text in references)
+        empty = sum(row is EMPTY for row in rows) - len({pair.row for pair in pairs})
+        if not pairs:
+            return columns(self.outputs(), rows, self._signature(None, 0, empty))
+        encoder = Encoder.load(self._path(), self._layers)
+        for at, values in _best(encoder, pairs, self._batch).items():
+            rows[at] = values
+        cut = {p.row for p in pairs if encoder.too_long(p.said) or encoder.too_long(p.reference)}
         return columns(self.outputs(), rows, self._signature(encoder, len(cut), empty))
 
     def _path(self) -> str:
         return str(Path(self._model).expanduser()) if _is_folder(self._model) else self._model
 
     def _signature(self, encoder: Encoder | None, cut: int, empty: int) -> str:
-        name = Path(self._model).name if _is_folder(self._model) else self._model
+        name = self._model
+        if _is_folder(name):
+            name = "/".join(Path(name).expanduser().resolve().parts[-2:])
         loaded = f"|layer:{encoder.layers}|window:{encoder.window}" if encoder else ""
         version = importlib.metadata.version("bert-score")
         return (
             f"refs:best|model:{name}{loaded}|idf:no|rescaled:no|rows-truncated:{cut}"
             f"|empty-predictions-as-0:{empty}|bert-score:{version}"
         )
+
+
+def _best(
+    encoder: Encoder, pairs: Sequence[Pair], batch: int
+) -> dict[int, tuple[float, float, float]]:
+    """Row to the best of each output over its references."""
+    found = encoder.compare([p.said for p in pairs], [p.reference for p in pairs], batch)
+    best: dict[int, tuple[float, float, float]] = {}
+    for pair, (f1, precision, recall) in zip(pairs, found, strict=True):
+        old = best.get(pair.row, (f1, precision, recall))
+        best[pair.row] = (max(old[0], f1), max(old[1], precision), max(old[2], recall))
+    return best
 
 
 def _clean(text: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bakeoff.core.errors import MetricFailed
@@ -44,16 +46,15 @@ class Encoder:
 
     @classmethod
     def _load(cls, name: str, layers: int | None) -> Encoder:
-        import torch
-        from bert_score.utils import get_model, get_tokenizer, model2layers
+        from bert_score import utils
 
-        tokenizer = get_tokenizer(name)
+        tokenizer = utils.get_tokenizer(name)
         if layers is None:
-            layers = model2layers.get(name) or _depth(name)
-        model = get_model(name, layers)
+            layers = utils.model2layers.get(name) or _depth(name)
+        model = utils.get_model(name, layers)
         window = _window(model, tokenizer)
         tokenizer.model_max_length = window
-        model.to("cuda" if torch.cuda.is_available() else "cpu")
+        model.to("cuda" if utils.torch.cuda.is_available() else "cpu")
         return cls(model, tokenizer, layers, window)
 
     def too_long(self, text: str) -> bool:
@@ -61,7 +62,8 @@ class Encoder:
         # A token holds at least one character in all but rare scripts; special tokens are extra.
         if len(text.encode()) <= self.window - 2:
             return False
-        return len(self.tokenizer(text.strip(), truncation=False)["input_ids"]) > self.window
+        found = self.tokenizer(text.strip(), truncation=True, max_length=self.window + 1)
+        return len(found["input_ids"]) > self.window
 
     def compare(
         self, predictions: Sequence[str], references: Sequence[str], batch: int
@@ -92,10 +94,18 @@ class Encoder:
 
 
 def _depth(name: str) -> int:
-    """Number of layers in a checkpoint's configuration."""
-    from transformers import AutoConfig
+    """Number of layers in the configuration of a folder or of a cached Hub id."""
+    from huggingface_hub import try_to_load_from_cache
 
-    return int(AutoConfig.from_pretrained(name).num_hidden_layers)
+    found = Path(name, "config.json") if Path(name).is_dir() else None
+    cached = try_to_load_from_cache(name, "config.json") if found is None else None
+    if isinstance(cached, str):
+        found = Path(cached)
+    config = json.loads(found.read_text("utf-8")) if found is not None else {}
+    for key in ("num_hidden_layers", "n_layers", "n_layer", "num_layers"):
+        if isinstance(config.get(key), int):
+            return int(config[key])
+    raise ValueError("it does not say how many layers it has; give option 'num_layers'")
 
 
 def _window(model: Any, tokenizer: Any) -> int:

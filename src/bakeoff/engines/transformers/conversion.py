@@ -10,7 +10,6 @@ import torch
 import transformers
 
 from bakeoff.core.errors import ModelLoadFailed, OutOfMemory
-from bakeoff.core.rows import Notice
 from bakeoff.engines.gguf import read_header
 from bakeoff.engines.transformers.quiet import quiet
 
@@ -68,8 +67,8 @@ def _check_room(file: Path, needed: int, folder: Path) -> None:
     disk = shutil.disk_usage(folder).free
     if needed > disk:
         raise ModelLoadFailed(
-            f"{file.name} takes {needed / 1e9:.1f} GB on disk once dequantised and {disk / 1e9:.1f} "
-            f"GB are free under {folder}: run `bakeoff cache prune`, or set BAKEOFF_HOME"
+            f"{file.name} takes {needed / 1e9:.1f} GB on disk once dequantised and "
+            f"{disk / 1e9:.1f} GB are free: run `bakeoff cache prune`, or set BAKEOFF_HOME"
         )
 
 
@@ -82,8 +81,3 @@ def available_memory() -> int:
     except OSError:  # no control groups here, or the older kind
         return free
     return free if limit == "max" else min(free, max(0, int(limit) - int(used)))
-
-
-def converted_notice(seconds: float) -> Notice:
-    """How long the conversion took."""
-    return Notice("gguf-converted", f"dequantised in {seconds:.0f} s, and kept for the next time")

@@ -16,14 +16,11 @@ class Languages:
     Attributes:
         codes: language tag -> id of its token.
         prefixes: language tag -> text that is written before the source (Marian's `>>fra<<`).
-        by_start: whether the target is the decoder's start token (mBART) rather than the first
-            token after it (mBART-50, NLLB, M2M100).
         source: the tokenizer's own source language, or None where it has none.
     """
 
     codes: dict[str, int]
     prefixes: dict[str, str]
-    by_start: bool
     source: str | None
 
     @classmethod
@@ -37,8 +34,7 @@ class Languages:
             if name.startswith(">>") and name.endswith("<<") and len(name) > 4
         }
         codes = _codes(tokenizer, vocabulary) if source is not None else {}
-        name = type(tokenizer).__name__
-        return cls(codes, marked, name in ("MBartTokenizer", "MBartTokenizerFast"), source)
+        return cls(codes, marked, source)
 
     def unknown(self, prompt: Source) -> list[str]:
         """Names of the fields of a source that this tokenizer cannot honour."""

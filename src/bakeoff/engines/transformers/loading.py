@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import weakref
@@ -183,8 +184,7 @@ def _is_quantised(facts: ModelFacts) -> bool:
 
 
 def _adapted(model: Any, folder: Path) -> Any:
-    import peft  # an optional part; `checks` has made sure that it is there
-
+    peft = importlib.import_module("peft")  # optional; `checks` has made sure that it is there
     return peft.PeftModel.from_pretrained(model, str(folder))
 
 

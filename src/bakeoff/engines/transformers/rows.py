@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bakeoff.core.errors import BakeoffError, Cancelled, EngineClosed
+from bakeoff.core.requests import AnswerSpan, GenerateRequest, PredictRequest
 from bakeoff.engines.transformers.decoding import Decoding
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A request and when it reached the engine, by `time.perf_counter`."""
+
+    request: GenerateRequest
+    at: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +79,79 @@ class Row:
             return (self.start,)
         beams = (one.num_beams, one.early_stopping, one.length_penalty, one.n)
         return (self.start, *beams, one.max_new_tokens)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreRow:
+    """A continuation to score.
+
+    Attributes:
+        id: of the request.
+        ids: what the model reads first: the context, or the encoder's input.
+        target: tokens of the continuation.
+        begin: what an encoder-decoder's decoder reads before the continuation.
+        cut: tokens of the context that were dropped.
+    """
+
+    id: str
+    ids: tuple[int, ...]
+    target: tuple[int, ...]
+    begin: tuple[int, ...] = ()
+    cut: int = 0
+
+    @property
+    def group(self) -> None:
+        """All rows may share a batch."""
+
+    @property
+    def length(self) -> int:
+        """Tokens read."""
+        return len(self.ids) + len(self.target)
+
+    @property
+    def max_new(self) -> int:
+        """Nothing is written."""
+        return 0
+
+    @property
+    def lanes(self) -> int:
+        """One sequence."""
+        return 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictRow:
+    """A question to an encoder, as the planner sees it."""
+
+    request: PredictRequest
+    at: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """Of the request."""
+        return self.request.id
+
+    @property
+    def group(self) -> object:
+        """Questions of one kind share a batch."""
+        return type(self.request.ask)
+
+    @property
+    def length(self) -> int:
+        """Tokens, roughly: the tokenizer has not seen it yet."""
+        ask = self.request.ask
+        text = ask.question + ask.context if isinstance(ask, AnswerSpan) else ask.text
+        return 1 + len(text) // 4
+
+    @property
+    def max_new(self) -> int:
+        """Nothing is written."""
+        return 0
+
+    @property
+    def lanes(self) -> int:
+        """One sequence."""
+        return 1
 
 
 @dataclass(eq=False)

@@ -90,11 +90,11 @@ def draw(scores: Any, filters: Filters, uniforms: Floats) -> Ints:
     values, ids = torch.topk(scaled - total, head, dim=-1)
     logs, tokens = _ordered(values.cpu().numpy(), ids.cpu().numpy())
     places, sure = _place(logs, filters, uniforms, whole=head == scaled.shape[-1])
-    chosen = tokens[np.arange(len(places)), places]
+    chosen: Ints = tokens[np.arange(len(places)), places]
     for row in np.flatnonzero(~sure):
         full, order = torch.sort(scaled[row] - total[row], descending=True, stable=True)
         one = full.cpu().numpy()[None]
-        place, _ = _place(one, filters.row(row), uniforms[row : row + 1], whole=True)
+        place, _ = _place(one, filters.row(int(row)), uniforms[row : row + 1], whole=True)
         chosen[row] = int(order[int(place[0])])
     return chosen
 

@@ -17,48 +17,9 @@ import torch
 from bakeoff.core.errors import InvalidRequest, PromptTooLong
 from bakeoff.core.outputs import Likelihood, Usage
 from bakeoff.core.requests import Messages, ScoreRequest, Source, Text, Tokens
-from bakeoff.engines.transformers.languages import Languages
 from bakeoff.engines.transformers.loading import Loaded
 from bakeoff.engines.transformers.prompts import Fitted, PromptReader, Read, text_of
-from bakeoff.engines.transformers.rows import Control
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoreRow:
-    """A continuation to score.
-
-    Attributes:
-        id: of the request.
-        ids: what the model reads first: the context, or the encoder's input.
-        target: tokens of the continuation.
-        begin: what an encoder-decoder's decoder reads before the continuation.
-        cut: tokens of the context that were dropped.
-    """
-
-    id: str
-    ids: tuple[int, ...]
-    target: tuple[int, ...]
-    begin: tuple[int, ...] = ()
-    cut: int = 0
-
-    @property
-    def group(self) -> None:
-        """All rows may share a batch."""
-
-    @property
-    def length(self) -> int:
-        """Tokens read."""
-        return len(self.ids) + len(self.target)
-
-    @property
-    def max_new(self) -> int:
-        """Nothing is written."""
-        return 0
-
-    @property
-    def lanes(self) -> int:
-        """One sequence."""
-        return 1
+from bakeoff.engines.transformers.rows import Control, ScoreRow
 
 
 @dataclass(frozen=True)
@@ -67,14 +28,12 @@ class ScoreReader:
 
     Attributes:
         reader: reads prompts.
-        languages: those of the tokenizer.
         window: most tokens that the model reads, or None.
         encoder: whether the context goes to an encoder.
         written: most tokens that a decoder takes, or None.
     """
 
     reader: PromptReader
-    languages: Languages
     window: int | None
     encoder: bool
     written: int | None = None
@@ -108,10 +67,11 @@ class ScoreReader:
     def _split(
         self, context: Text | Messages | Source, continuation: str
     ) -> tuple[list[int], list[int]]:
-        chat = isinstance(context, Messages)
-        text = self.reader.render(context) if chat else text_of(context, self.languages)
+        if isinstance(context, Messages):
+            text, encode = self.reader.render(context), self.reader.plain
+        else:
+            text, encode = text_of(context, self.reader.languages), self._open
         text, continuation = _moved(text, continuation)
-        encode = self.reader.plain if chat else self._open
         before, whole = encode(text), encode(text + continuation)
         target = whole[len(before) :]
         if not target:  # the continuation melted into the context's last token
@@ -129,17 +89,13 @@ class ScoreReader:
         """An encoder reads the context; the decoder is asked for the continuation."""
         context, continuation = request.context, request.continuation
         if isinstance(context, (Text, Source)):
-            text, continuation = _moved(text_of(context, self.languages), continuation)
+            text, continuation = _moved(text_of(context, self.reader.languages), continuation)
             # Marks for the language are in the text already.
             context = Text(text) if isinstance(context, Text) else self._bare(context, text)
         read = self.reader.read(context)
         fitted = self._fitted(read, request)
         special = self.reader.special
-        first = read.language if read.language is not None else special.first
-        start = special.start or 0
-        if read.language is not None and self.languages.by_start:
-            start, first = read.language, special.first
-        begin = (start,) if first is None else (start, first)
+        begin = tuple(one for one in special.beginning(read.language) if one is not None)
         target = tuple(self.reader.plain(continuation))
         if not target:
             raise InvalidRequest("the continuation has no token: there is nothing to score")
@@ -149,7 +105,7 @@ class ScoreReader:
 
     def _bare(self, context: Source, text: str) -> Source:
         target = context.target_language
-        kept = None if target in self.languages.prefixes else target
+        kept = None if target in self.reader.languages.prefixes else target
         return Source(text, context.source_language, kept)
 
     def _fitted(self, read: Read, request: ScoreRequest) -> Fitted:

@@ -12,6 +12,8 @@ import transformers
 from bakeoff.engines.transformers.loading import Loaded
 
 _BYTE = re.compile(r"^<0x[0-9A-Fa-f]{2}>$")
+_BY_START = ("MBartTokenizer", "MBartTokenizerFast")
+"""mBART's decoder starts with the language; mBART-50, NLLB and M2M100 write it first."""
 _MARKER = re.compile(r"^[<\[]\S{1,40}[>\]]$")
 
 
@@ -40,6 +42,14 @@ class Special:
     turn_end: frozenset[int]
     turn_stops: tuple[str, ...]
     byte_ids: frozenset[int]
+    by_start: bool = False
+    """Whether a target language takes the place of `start` rather than that of `first`."""
+
+    def beginning(self, language: int | None) -> tuple[int | None, int | None]:
+        """What a decoder reads first and is forced to write first, for a target language."""
+        if language is None:
+            return self.start, self.first
+        return (language, self.first) if self.by_start else (self.start, language)
 
     @classmethod
     def of(cls, loaded: Loaded) -> Special:
@@ -65,6 +75,7 @@ class Special:
             byte_ids=frozenset(
                 token for name, token in tokenizer.get_vocab().items() if _BYTE.match(name)
             ),
+            by_start=type(tokenizer).__name__ in _BY_START,
         )
 
 

@@ -46,9 +46,7 @@ class Watch:
         late: likewise, by their deadline.
     """
 
-    def __init__(
-        self, rows: Sequence[Row], width: int, control: Control, decode: Decode
-    ) -> None:
+    def __init__(self, rows: Sequence[Row], width: int, control: Control, decode: Decode) -> None:
         self.first_token: float | None = None
         self.cancelled: dict[int, int] = {}
         self.late: dict[int, int] = {}

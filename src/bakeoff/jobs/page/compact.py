@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -18,6 +19,14 @@ SHORTEST = 400
 """Characters that a text keeps however many texts its row has."""
 DISTINCT_ANSWERS = 20
 """Different answers of one model to one row that the page keeps."""
+
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Burmese, Khmer, kana, Han: every character stands for itself."""
+_PIECE = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +195,7 @@ def text_distance(answers: Iterable[ComparedAnswer]) -> float:
 
 
 def _pieces(text: str) -> set[str]:
-    words = text.split()
-    spaced = len(text) <= 12 * max(1, len(words))
-    return set(words) if spaced else {c for c in text if not c.isspace()}
+    return set(_PIECE.findall(text))
 
 
 def score_spread(answers: Iterable[ComparedAnswer], metric: str) -> float | None:

@@ -68,31 +68,39 @@ function middle(left, right, a, b, start, endA, endB, steps) {
   }
 }
 
+function grouped(steps) {
+  const runs = [];
+  for (const [kind, piece] of steps) {
+    const last = runs[runs.length - 1];
+    if (last && last[0] === kind) last[1] += piece;
+    else runs.push([kind, piece]);
+  }
+  return runs;
+}
+
 // A lone space or comma between two changes reads better as part of them.
 function joined(steps) {
-  const runs = [];
+  const runs = grouped(steps);
+  const kept = [];
   let drop = "";
   let add = "";
   const flush = () => {
-    if (drop) runs.push(["drop", drop]);
-    if (add) runs.push(["add", add]);
+    if (drop) kept.push(["drop", drop]);
+    if (add) kept.push(["add", add]);
     drop = "";
     add = "";
   };
-  steps.forEach(([kind, piece], index) => {
-    const next = steps[index + 1];
-    const bridges = kind === "same" && SPACE.test(piece) && (drop || add) && next && next[0] !== "same";
-    if (kind === "drop" || bridges) drop += piece;
-    if (kind === "add" || bridges) add += piece;
+  runs.forEach(([kind, text], index) => {
+    const bridges = kind === "same" && !WORD.test(text) && (drop || add) && index + 1 < runs.length;
+    if (kind === "drop" || bridges) drop += text;
+    if (kind === "add" || bridges) add += text;
     if (kind === "same" && !bridges) {
       flush();
-      const last = runs[runs.length - 1];
-      if (last && last[0] === "same") last[1] += piece;
-      else runs.push(["same", piece]);
+      kept.push(["same", text]);
     }
   });
   flush();
-  return runs.filter(([, text]) => text !== "");
+  return kept;
 }
 
 function difference(from, to) {

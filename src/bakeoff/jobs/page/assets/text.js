@@ -62,7 +62,7 @@ function moreNote(more) {
     `… ${more.toLocaleString("en")} more characters, see predictions.parquet`);
 }
 
-const FOLD_AT = 1100;
+const FOLD_AT = 800;
 
 function folding(text, block, more) {
   if (text.length <= FOLD_AT && text.split("\n").length <= 14) return el("div", {}, block, moreNote(more));

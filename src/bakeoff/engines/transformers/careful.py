@@ -1,0 +1,72 @@
+"""`Careful`: runs batches so that one failure costs one row, and too little memory only time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from bakeoff.core.errors import BakeoffError, EngineFailed, OutOfMemory
+from bakeoff.engines.transformers import memory
+from bakeoff.engines.transformers.batching import Limits, Sized, plan
+
+R = TypeVar("R", bound=Sized)
+T = TypeVar("T")
+
+
+class Careful:
+    """Plans and runs batches; remembers how much was too much.
+
+    Attributes:
+        limits: how large a batch may be; smaller after memory ran out.
+    """
+
+    def __init__(self, limits: Limits, device: str) -> None:
+        self.limits = limits
+        self._device = device
+
+    def plan(self, rows: Sequence[R]) -> list[list[R]]:
+        """Batches that fit."""
+        return plan(rows, self.limits)
+
+    def run(
+        self, rows: Sequence[R], compute: Callable[[Sequence[R]], Sequence[T]]
+    ) -> list[T | BakeoffError]:
+        """A result or an error for each row, in their order.
+
+        A batch that runs out of memory is halved, down to one row; a batch that fails otherwise
+        is taken apart, and the row that raises by itself fails. An error of bakeoff's own (the
+        caller cancelled) is every row's.
+        """
+        if not self.limits.fits(rows):  # planned before memory ran out in another batch
+            return self._halves(rows, compute)
+        try:
+            return list(compute(rows))
+        except BakeoffError as error:
+            return [error] * len(rows)
+        except Exception as error:  # whatever a library raises becomes the failure of one row
+            ran_out = memory.out_of_memory(error)
+            if len(rows) == 1:
+                return [_out_of_memory(error) if ran_out else _failed(error)]
+        memory.release(self._device)  # out here, since the traceback held the tensors
+        if ran_out:
+            self.limits = self.limits.halved(rows)
+            return self._halves(rows, compute)
+        return [result for row in rows for result in self.run([row], compute)]
+
+    def _halves(
+        self, rows: Sequence[R], compute: Callable[[Sequence[R]], Sequence[T]]
+    ) -> list[T | BakeoffError]:
+        half = len(rows) // 2
+        return self.run(rows[:half], compute) + self.run(rows[half:], compute)
+
+
+def _failed(error: BaseException) -> BakeoffError:
+    return EngineFailed(f"the engine raised {type(error).__name__}: {error}")
+
+
+def _out_of_memory(error: BaseException) -> BakeoffError:
+    first = str(error).strip().partition("\n")[0]
+    return OutOfMemory(
+        f"memory ran out on one row alone ({type(error).__name__}: {first}); "
+        "shorten the row, lower max_new_tokens or load the model in fewer bits"
+    )

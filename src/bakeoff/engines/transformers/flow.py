@@ -1,0 +1,178 @@
+"""`flow`: requests in, results out, one batch ahead of the caller."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from bakeoff.core.errors import BakeoffError, EngineClosed
+from bakeoff.core.outputs import Failure
+from bakeoff.core.requests import EngineRequest
+from bakeoff.engines.thread import ComputeThread
+from bakeoff.engines.transformers.rows import Control
+
+Q = TypeVar("Q", bound=EngineRequest)
+
+
+class HasId(Protocol):
+    """A row knows its request."""
+
+    @property
+    def id(self) -> str:
+        """Of the request."""
+
+
+R = TypeVar("R", bound=HasId)
+O = TypeVar("O")  # noqa: E741 - outcome
+
+WINDOW = 256
+"""Most requests read ahead: enough to sort by length, few enough to hold."""
+_PATIENCE = 3
+"""Turns of the event loop that a source may take before a window is closed early."""
+_AHEAD = 2
+
+
+@dataclass(frozen=True)
+class Steps(Generic[Q, R, O]):
+    """What is done with requests of one kind.
+
+    Attributes:
+        refuse: on the event loop: why a request cannot be taken, or None.
+        prepare: on the compute thread: requests, with the time when they came, become rows.
+        plan: rows become batches.
+        compute: on the compute thread: a batch becomes outcomes.
+    """
+
+    refuse: Callable[[Q], BakeoffError | None]
+    prepare: Callable[[Sequence[tuple[Q, float]]], tuple[list[R], list[Failure]]]
+    plan: Callable[[Sequence[R]], list[list[R]]]
+    compute: Callable[[Sequence[R], Control], list[O]]
+
+
+class Flow(Generic[Q, R, O]):
+    """One call of `complete`, `score` or `predict`."""
+
+    def __init__(self, thread: ComputeThread, steps: Steps[Q, R, O], control: Control) -> None:
+        self._thread = thread
+        self._steps = steps
+        self._control = control
+        self._waiting: deque[tuple[list[R], Future[list[O]]]] = deque()
+
+    async def run(
+        self, requests: Iterable[Q] | AsyncIterable[Q]
+    ) -> AsyncGenerator[O | Failure, None]:
+        """Outcomes as they come; closing the iterator stops what runs within one step."""
+        try:
+            async with aclosing(windows(requests)) as source:
+                async for window in source:
+                    async for outcome in self._window(window):
+                        yield outcome
+        finally:
+            self._control.stop("cancelled")
+            for _, future in self._waiting:
+                future.cancel()
+
+    async def _window(self, window: Sequence[tuple[Q, float]]) -> AsyncGenerator[O | Failure, None]:
+        taken = []
+        for request, at in window:
+            refusal = self._steps.refuse(request)
+            if refusal is None:
+                taken.append((request, at))
+            else:
+                yield Failure.of(request.id, refusal)
+        try:
+            rows, failures = await self._thread.run(lambda: self._steps.prepare(taken))
+        except EngineClosed as error:
+            rows, failures = [], [Failure.of(request.id, error) for request, _ in taken]
+        for failure in failures:
+            yield failure
+        for batch in self._steps.plan(rows):
+            self._submit(batch)
+            while len(self._waiting) >= _AHEAD:
+                for outcome in await self._next():
+                    yield outcome
+        while self._waiting:
+            for outcome in await self._next():
+                yield outcome
+
+    def _submit(self, batch: list[R]) -> None:
+        future: Future[list[O]]
+        try:
+            future = self._thread.submit(lambda: self._steps.compute(batch, self._control))
+        except EngineClosed as error:
+            future = Future()
+            future.set_exception(error)
+        self._waiting.append((batch, future))
+
+    async def _next(self) -> list[O | Failure]:
+        """The outcomes of the batch that was handed over first."""
+        batch, future = self._waiting.popleft()
+        try:
+            return [*await asyncio.wrap_future(future)]
+        except EngineClosed as error:
+            ids = dict.fromkeys(row.id for row in batch)
+            return [Failure.of(request_id, error) for request_id in ids]
+        except asyncio.CancelledError:
+            future.cancel()
+            raise
+
+
+async def windows(
+    requests: Iterable[Q] | AsyncIterable[Q], size: int = WINDOW
+) -> AsyncGenerator[list[tuple[Q, float]], None]:
+    """Requests with the time when each came, as many at a time as are there, up to `size`."""
+    if isinstance(requests, AsyncIterable):
+        async for window in _gathered(requests, size):
+            yield window
+        return
+    window = []
+    for request in requests:
+        window.append((request, time.perf_counter()))
+        if len(window) == size:
+            yield window
+            window = []
+        elif len(window) % 32 == 0:
+            await asyncio.sleep(0)  # rendering prompts may take a while
+    if window:
+        yield window
+
+
+async def _gathered(
+    requests: AsyncIterable[Q], size: int
+) -> AsyncGenerator[list[tuple[Q, float]], None]:
+    """A source that may pause: what is there is taken, the rest is waited for beside it."""
+    queue: asyncio.Queue[tuple[Q, float] | None] = asyncio.Queue(size)
+    reading = asyncio.create_task(_read(requests, queue))
+    try:
+        more = True
+        while more and (first := await queue.get()) is not None:
+            window, idle = [first], 0
+            while len(window) < size and idle < _PATIENCE:
+                if queue.empty():
+                    idle += 1
+                    await asyncio.sleep(0)
+                    continue
+                item = queue.get_nowait()
+                if item is None:
+                    more = False
+                    break
+                window.append(item)
+                idle = 0
+            yield window
+        await reading  # raises what the source raised
+    finally:
+        reading.cancel()
+
+
+async def _read(requests: AsyncIterable[Q], queue: asyncio.Queue[tuple[Q, float] | None]) -> None:
+    try:
+        async for request in requests:
+            await queue.put((request, time.perf_counter()))
+    finally:
+        await queue.put(None)

@@ -1,0 +1,249 @@
+"""What a second run reuses, what it regenerates, and what it says about it."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bakeoff.core.errors import BakeoffError, InvalidSpec, UnknownName, UnsupportedOption
+from bakeoff.core.report import Report
+from bakeoff.jobs.events import Event, ModelLoading, ModelPlanned
+from bakeoff.wiring import run_async
+
+SPEC: dict[str, Any] = {
+    "name": "r",
+    "dataset": "d.csv",
+    "columns": {"id": "id", "source": "text", "reference": "target"},
+    "task": "text-generation",
+    "generation": {"max_new_tokens": 64},
+    "metrics": ["exact_match"],
+    "models": [{"id": "a", "model": "fake://upper"}],
+}
+
+
+class Bench:
+    """A folder with data, and runs whose events are kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.events: list[Event] = []
+        self.write(6)
+
+    def write(self, rows: int, changed: dict[int, str] | None = None) -> None:
+        texts = {n: f"text number {n}" for n in range(rows)} | (changed or {})
+        lines = [f"{n},{text},{text.upper()}" for n, text in texts.items()]
+        (self.folder / "d.csv").write_text("\n".join(["id,text,target", *lines]) + "\n")
+
+    def run(self, change: Callable[[dict[str, Any]], Any] | None = None, **options: Any) -> Report:
+        spec = copy.deepcopy(SPEC)
+        if change is not None:
+            change(spec)
+        self.events = []
+        return asyncio.run(
+            run_async(
+                spec,
+                runs=self.folder / "runs",
+                base=self.folder,
+                emit=self.events.append,
+                latency_rows=0,
+                **options,
+            )
+        )
+
+    def todo(self, model: str = "a") -> int:
+        return next(e.todo for e in self.of(ModelPlanned) if e.model == model)
+
+    def why(self, model: str = "a") -> tuple[str, ...]:
+        return next(e.why for e in self.of(ModelPlanned) if e.model == model)
+
+    def loaded(self) -> list[str]:
+        return [e.model for e in self.of(ModelLoading)]
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    made = Bench(tmp_path)
+    made.run()
+    assert made.todo() == 6
+    return made
+
+
+REUSING: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "the same": lambda s: None,
+    "a new metric": lambda s: s.update(metrics=["exact_match", "chrf"]),
+    "a raised failure limit": lambda s: s.update(max_failures=3),
+    "another group column": lambda s: s["columns"].update(group="target"),
+    "another device": lambda s: s["models"][0].update(accelerator="cpu"),
+    "a default said aloud": lambda s: s["generation"].update(temperature=0),
+}
+
+
+@pytest.mark.parametrize("change", REUSING.values(), ids=REUSING)
+def test_reused_without_loading(bench: Bench, change: Callable[[dict[str, Any]], Any]) -> None:
+    report = bench.run(change)
+    assert bench.loaded() == []
+    assert bench.todo() == 0
+    assert report.models["a"].reused == 6
+    assert report.scores["a"]["exact_match"].value == 1.0
+
+
+CHANGED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "a longer answer": (
+        lambda s: s["generation"].update(max_new_tokens=32),
+        "generation.max_new_tokens 64 -> 32",
+    ),
+    "sampling": (lambda s: s["generation"].update(temperature=1.0), "generation.temperature"),
+    "another model": (lambda s: s["models"][0].update(model="fake://echo"), "model fake:upper"),
+    "truncation": (lambda s: s.update(truncate="cut"), "truncate refuse -> cut"),
+    "a prompt": (lambda s: s["models"][0].update(prompt={"template": "<{{ source }}>"}), "prompts"),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), CHANGED.values(), ids=CHANGED)
+def test_regenerated_with_a_reason(
+    bench: Bench, change: Callable[[dict[str, Any]], Any], said: str
+) -> None:
+    bench.run(change)
+    assert bench.todo() == 6
+    assert any(said in reason for reason in bench.why())
+
+
+def test_only_new_and_changed_rows_are_made(bench: Bench) -> None:
+    bench.write(9, {2: "something else"})
+    report = bench.run()
+    assert bench.todo() == 4
+    assert report.data.rows == 9
+    assert report.models["a"].reused == 5
+
+
+def test_a_further_model_leaves_the_first_alone(bench: Bench) -> None:
+    report = bench.run(lambda s: s["models"].append({"id": "b", "model": "fake://echo"}))
+    assert bench.loaded() == ["b"]
+    assert report.ranking == ("a", "b")
+
+
+def test_more_repeats_keep_the_first(bench: Bench) -> None:
+    bench.run(lambda s: s.update(repeats=3))
+    assert bench.todo() == 12
+
+
+def test_fresh_makes_everything_anew_once(bench: Bench) -> None:
+    bench.run(fresh=True)
+    assert bench.todo() == 6
+    assert bench.why() == ("epoch 0 -> 1",)
+    bench.run()
+    assert bench.todo() == 0
+
+
+def test_going_back_costs_nothing(bench: Bench) -> None:
+    bench.run(lambda s: s["generation"].update(max_new_tokens=32))
+    bench.run()
+    assert bench.todo() == 0
+
+
+def test_retryable_failures_are_tried_again_and_others_are_not(bench: Bench) -> None:
+    def failing(spec: dict[str, Any]) -> None:
+        spec["models"] = [{"id": "f", "model": "fake://echo?fail=2,3"}]
+
+    def too_long(spec: dict[str, Any]) -> None:
+        spec["models"] = [{"id": "l", "model": "fake://echo?context=3"}]
+
+    first = bench.run(failing)
+    assert first.models["f"].failures == 2
+    assert first.status == "partial"
+    bench.run(failing)
+    assert bench.todo("f") == 2
+    assert bench.run(too_long).models["l"].failure_codes == {"prompt_too_long": 6}
+    bench.run(too_long)
+    assert (bench.todo("l"), bench.loaded()) == (0, [])
+
+
+def test_one_missing_model_does_not_stop_the_others(bench: Bench) -> None:
+    def missing(spec: dict[str, Any]) -> None:
+        spec["models"] = [
+            {"id": "gone", "model": "./nowhere"},
+            {"id": "memory", "model": "fake://echo?load=memory"},
+            {"id": "a", "model": "fake://upper"},
+        ]
+
+    report = bench.run(missing)
+    assert report.models["a"].failures == 0
+    assert report.models["gone"].failure_codes == {"model_not_found": 6}
+    assert report.models["memory"].failure_codes == {"out_of_memory": 6}
+    assert report.ranking[0] == "a"
+
+
+def test_max_failures_stops_early_and_says_so(bench: Bench) -> None:
+    def failing(spec: dict[str, Any]) -> None:
+        spec["max_failures"] = 2
+        spec["models"] = [
+            {"id": "f", "model": "fake://echo?fail_text=text"},
+            {"id": "b", "model": "fake://echo"},
+        ]
+
+    report = bench.run(failing)
+    assert report.status == "stopped-early"
+    assert report.models["b"].done == 0
+    assert any(w.code == "stopped-early" for w in report.warnings)
+
+
+def test_the_frozen_spec_runs_again_and_reuses_all(bench: Bench) -> None:
+    frozen = bench.folder / "runs" / "r" / "spec.yaml"
+    again: list[Event] = []
+    asyncio.run(run_async(frozen, runs=bench.folder / "runs", emit=again.append))
+    assert [e.todo for e in again if isinstance(e, ModelPlanned)] == [0]
+
+
+REFUSED: dict[str, tuple[Callable[[dict[str, Any]], Any], type[BakeoffError], str]] = {
+    "stop": (lambda s: s.update(stop="when-decided"), UnsupportedOption, "`stop:`"),
+    "race": (lambda s: s.update(race={"block": 20}), UnsupportedOption, "`race:`"),
+    "endpoint": (
+        lambda s: s["models"].append({"endpoint": "http://h/v1", "model": "m"}),
+        UnsupportedOption,
+        "endpoint",
+    ),
+    "task": (lambda s: s.update(task="sumarization"), UnknownName, "did you mean 'summarization'"),
+    "metric": (lambda s: s.update(metrics=["ruoge"]), UnknownName, "rouge"),
+    "twice": (
+        lambda s: s["models"].append({"model": "fake://echo", "id": "a"}),
+        InvalidSpec,
+        "called 'a'",
+    ),
+    "baseline column": (
+        lambda s: s["models"].append("baseline://column/txet"),
+        UnknownName,
+        "did you mean 'text'",
+    ),
+    "fake setting": (
+        lambda s: s["models"].append({"id": "x", "model": "fake://echo?dealy=1"}),
+        UnknownName,
+        "delay",
+    ),
+    "decide.baseline": (
+        lambda s: s.update(decide={"baseline": "b"}),
+        UnknownName,
+        "decide.baseline",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "kind", "said"), REFUSED.values(), ids=REFUSED)
+def test_mistakes_start_nothing(
+    tmp_path: Path,
+    change: Callable[[dict[str, Any]], Any],
+    kind: type[BakeoffError],
+    said: str,
+) -> None:
+    bench = Bench(tmp_path)
+    with pytest.raises(kind, match=said):
+        bench.run(change)
+    assert bench.events == []
+    assert not (tmp_path / "runs" / "r" / "spec.yaml").exists()
