@@ -20,6 +20,7 @@ def data(
     import sys
 
     from bakeoff.cli.datashow import print_profile
+    from bakeoff.cli.drafting import fitting
     from bakeoff.core.specs import DatasetSpec
     from bakeoff.datasets import open_dataset
     from bakeoff.datasets.profile import profile
@@ -35,4 +36,4 @@ def data(
     values = {name: value for name, value in said.items() if value is not None}
     spec = parse_part(DatasetSpec, values, "flags")
     dataset = open_dataset(spec, Path.cwd(), sys.stdin.buffer)
-    print_profile(profile(dataset), json)
+    print_profile(profile(dataset), fitting(dataset), json)

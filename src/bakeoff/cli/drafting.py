@@ -6,7 +6,9 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import typer
 import yaml
@@ -16,6 +18,7 @@ from bakeoff.core.ports import Dataset, Roles
 from bakeoff.core.registry import unknown
 from bakeoff.core.specs import ColumnsSpec, DatasetSpec
 from bakeoff.datasets import open_dataset
+from bakeoff.datasets.guessing import choose, names_of
 from bakeoff.datasets.roles import map_roles
 from bakeoff.jobs.specfile import parse_part, parse_spec
 from bakeoff.tasks import TASKS
@@ -70,6 +73,21 @@ def _task(wishes: Wishes, dataset: Dataset) -> str:
             raise unknown("task", said, TASKS.names())
         return said
     return guess
+
+
+def fitting(dataset: Dataset) -> dict[str, dict[str, Any]]:
+    """Tasks that the columns' names suggest, and which column would play which role."""
+    found: dict[str, dict[str, Any]] = {}
+    names = names_of(dataset.columns, islice(dataset.rows(), 50))
+    for kind in _GUESSED:
+        if not _fits(kind, dataset):
+            continue
+        try:
+            choice = choose(names, ColumnsSpec(), TASKS.get(kind).roles)  # type: ignore[attr-defined]
+        except CallerError:
+            continue
+        found[kind] = {role: c[0] if len(c) == 1 else list(c) for role, c in choice.columns.items()}
+    return found
 
 
 def _fits(kind: str, dataset: Dataset) -> bool:

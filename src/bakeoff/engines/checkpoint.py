@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,16 @@ FIM_TOKENS = (
 """Fill-in-the-middle tokens: Qwen and Refact, StarCoder, SantaCoder, CodeLlama, Yi, DeepSeek,
 Codestral."""
 
+_LANGUAGES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^([a-z]{2}_[A-Z]{2})$",  # mBART: en_XX
+        r"^([a-z]{3}_[A-Z][a-z]{3})$",  # NLLB: eng_Latn
+        r"^__([a-z]{2,3})__$",  # M2M100: __en__
+        r"^>>([A-Za-z_]{2,12})<<$",  # Marian: >>fra<<
+    )
+)
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -45,6 +56,7 @@ class Checkpoint:
         tokenizer: `tokenizer_config.json`.
         added_tokens: tokens outside the learnt vocabulary.
         chat_template: whether the tokenizer can render conversations.
+        language_codes: languages that the tokenizer has tokens for.
         embedding: modules of sentence-transformers, in order; empty for other models.
         max_seq_length: where a sentence-transformers model cuts its input, or None.
     """
@@ -57,6 +69,7 @@ class Checkpoint:
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
     added_tokens: frozenset[str] = frozenset()
     chat_template: bool = False
+    language_codes: tuple[str, ...] = ()
     embedding: tuple[Mapping[str, Any], ...] = ()
     max_seq_length: int | None = None
 
@@ -79,6 +92,7 @@ def read_checkpoint(
         raise ModelLoadFailed(_no_config(name, files))
     tokens = tokenizer_folder or folder
     tokenizer = read_json(name, tokens / "tokenizer_config.json") or {}
+    added = _added_tokens(name, tokens, tokenizer)
     return Checkpoint(
         name=name,
         folder=folder,
@@ -86,8 +100,9 @@ def read_checkpoint(
         config=config,
         generation=read_json(name, folder / "generation_config.json"),
         tokenizer=tokenizer,
-        added_tokens=_added_tokens(name, tokens, tokenizer),
+        added_tokens=added,
         chat_template=_has_chat_template(tokens, tokenizer),
+        language_codes=_language_codes({*added, *_marian_tokens(name, tokens)}),
         embedding=tuple(read_json(name, folder / "modules.json", list) or ()),
         max_seq_length=(read_json(name, folder / "sentence_bert_config.json") or {}).get(
             "max_seq_length"
@@ -169,7 +184,24 @@ def _added_tokens(name: str, folder: Path, tokenizer: Mapping[str, Any]) -> froz
     found.update(read_json(name, folder / "added_tokens.json") or {})
     whole = read_json(name, folder / "tokenizer.json") or {}
     found.update(str(token.get("content")) for token in whole.get("added_tokens") or ())
+    for source in (tokenizer, read_json(name, folder / "special_tokens_map.json") or {}):
+        listed = source.get("additional_special_tokens") or source.get("extra_special_tokens")
+        for token in listed if isinstance(listed, list) else ():
+            found.add(str(token.get("content") if isinstance(token, dict) else token))
     return frozenset(found)
+
+
+def _marian_tokens(name: str, folder: Path) -> set[str]:
+    """Marks for the target language, which Marian keeps in its ordinary vocabulary."""
+    if not (folder / "source.spm").is_file():
+        return set()
+    vocabulary = read_json(name, folder / "vocab.json") or {}
+    return {token for token in vocabulary if token.startswith(">>")}
+
+
+def _language_codes(tokens: Iterable[str]) -> tuple[str, ...]:
+    found = (pattern.match(token) for token in tokens for pattern in _LANGUAGES)
+    return tuple(sorted({match[1] for match in found if match}))
 
 
 def _has_chat_template(folder: Path, tokenizer: Mapping[str, Any]) -> bool:

@@ -171,6 +171,7 @@ def _capabilities(checkpoint: Checkpoint, kind: Kind) -> Capabilities:
         embeddings="embed" in kind.heads,
         fim_tokens=generates and checkpoint.fim_tokens,
         labels=labels_of(checkpoint.config) if "classify" in kind.heads else (),
+        language_codes=checkpoint.language_codes if kind.kind == "seq2seq" else (),
     )
 
 

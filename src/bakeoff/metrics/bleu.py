@@ -86,6 +86,10 @@ class Bleu(SacreMetric):
         """BLEU with the effective order that the references settled."""
         return BleuValue(scorer.effective_order)
 
+    def width(self) -> int:
+        """Both lengths; matches and totals of each order."""
+        return 2 + 2 * ORDER
+
     def row_value(self) -> Combine:
         """Sentence BLEU."""
         return BleuValue(effective_order=True)

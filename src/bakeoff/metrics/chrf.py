@@ -25,7 +25,7 @@ class ChrfValue:
 
     def __call__(self, statistics: Statistics) -> Statistics:
         """Shape (..., 3 * orders) to shape (...)."""
-        counts = statistics.reshape(*statistics.shape[:-1], -1, 3)
+        counts = statistics.reshape(*statistics.shape[:-1], statistics.shape[-1] // 3, 3)
         predicted, reference, matching = counts[..., 0], counts[..., 1], counts[..., 2]
         used = (predicted > 0) & (reference > 0)
         orders = np.maximum(used.sum(axis=-1), 1)
@@ -83,6 +83,10 @@ class Chrf(SacreMetric):
     def corpus_value(self, scorer: Any) -> Combine:
         """One formula for rows and corpus."""
         return ChrfValue(self._beta)
+
+    def width(self) -> int:
+        """Three counts for each order."""
+        return 3 * (self._char_order + self._word_order)
 
     def row_value(self) -> Combine:
         """One formula for rows and corpus."""

@@ -62,7 +62,7 @@ class MacroF1Value:
 
     def __call__(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Shape (..., 3 * labels) to shape (...)."""
-        counts = statistics.reshape(*statistics.shape[:-1], -1, 3)
+        counts = statistics.reshape(*statistics.shape[:-1], len(self.labels), 3)
         total = counts[..., 1] + counts[..., 2]
         seen = total > 0
         f1 = np.where(seen, 2 * counts[..., 0] / np.where(seen, total, 1.0), 0.0)
@@ -114,7 +114,7 @@ class MacroF1(Metric):
                 self.outputs()[0],
                 tuple(None if pair is None else float(pair[0] == pair[1]) for pair in pairs),
                 tuple(NO_REFERENCE if pair is None else None for pair in pairs),
-                statistics=counts.reshape(len(pairs), -1),
+                statistics=counts.reshape(len(pairs), 3 * len(labels)),
                 combine=MacroF1Value(labels, fixed=bool(self._labels)),
                 signature=self._signature(),
             )

@@ -33,6 +33,10 @@ class SacreMetric(Metric):
         """Summed statistics to the corpus value; equal settings give equal objects."""
 
     @abstractmethod
+    def width(self) -> int:
+        """Number of statistics a row."""
+
+    @abstractmethod
     def row_value(self) -> Combine:
         """Statistics of one row to its sentence score."""
 
@@ -61,8 +65,7 @@ class SacreMetric(Metric):
         return [self._scores(rows, scorer)]
 
     def _scores(self, rows: Sequence[Any], scorer: Any) -> Scores:
-        width = max((len(row) for row in rows if not isinstance(row, Unscored)), default=1)
-        table = np.zeros((len(rows), width))
+        table = np.zeros((len(rows), self.width()))
         for at, row in enumerate(rows):
             if not isinstance(row, Unscored):
                 table[at] = row

@@ -67,6 +67,10 @@ class Ter(SacreMetric):
         """One formula for rows and corpus."""
         return TerValue()
 
+    def width(self) -> int:
+        """Edits and reference length."""
+        return 2
+
     def row_value(self) -> Combine:
         """One formula for rows and corpus."""
         return TerValue()

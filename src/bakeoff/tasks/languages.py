@@ -76,7 +76,7 @@ def language(said: str, field: str = "language") -> Language:
     found = _resolved(said.strip())
     if found is not None:
         return found
-    worth_a_guess = 3 < len(said) <= _LONGEST
+    worth_a_guess = 3 < len(said) <= _LONGEST and "_" not in said
     near = near_matches(normalize_name(said), _english_names()) if worth_a_guess else []
     hint = f": did you mean {' or '.join(n.title() for n in near)}?" if near else "."
     raise InvalidSpec(

@@ -17,6 +17,7 @@ _BENIGN = frozenset(
         "use_cache", "tokenizer_class", "prefix", "pruned_heads", "torchscript", "use_bfloat16",
         "output_past", "_num_labels", "is_encoder_decoder", "is_decoder", "tie_word_embeddings",
         "add_cross_attention", "rope_theta", "rope_scaling", "pretraining_tp",
+        "unk_token_id", "sep_token_id", "cls_token_id", "mask_token_id",
     }
 )  # fmt: skip
 """Keys that every family may carry, and older spellings that the library translates."""

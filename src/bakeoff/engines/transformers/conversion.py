@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -32,7 +36,7 @@ def convert(file: Path, folder: Path) -> None:
     _check_room(file, header.float32_bytes, folder)
     name = "AutoModelForSeq2SeqLM" if header.architecture == "t5" else "AutoModelForCausalLM"
     try:
-        with quiet([]), torch.no_grad():
+        with quiet([]), _no_bar(), torch.no_grad():
             source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
             model = getattr(transformers, name).from_pretrained(**source, dtype=torch.float32)
             tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
@@ -43,6 +47,18 @@ def convert(file: Path, folder: Path) -> None:
         raise OutOfMemory(f"{file} does not fit into memory while it is dequantised") from error
     except Exception as error:  # whatever the library says about this file
         raise ModelLoadFailed(f"{file} cannot be converted from GGUF: {error}") from error
+
+
+@contextmanager
+def _no_bar() -> Iterator[None]:
+    """The library's reader draws its progress with tqdm itself, past its own switch."""
+    reader = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
+    drawn = reader.tqdm
+    reader.tqdm = partial(drawn, disable=True)
+    try:
+        yield
+    finally:
+        reader.tqdm = drawn
 
 
 def _unmark(model: transformers.PreTrainedModel) -> None:
