@@ -78,16 +78,21 @@ TEMPLATES = (
 )
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _OPENINGS = ("", "", "They say that ", "We read that ", "The paper wrote: ", "He told us that ")
+_NAMED = ("News about {}: ", "A report on {}: ", "From the pages on {}: ")
 
 
-def _premise(rng: random.Random, topic: str) -> tuple[str, str]:
-    """Return a text on a topic and the day in it, if any."""
-    sentences = rng.sample(TOPICS[topic][1].split("|"), rng.randint(1, 2))
+def _premise(rng: random.Random, topic: str, named: float) -> tuple[str, str]:
+    """Return a text on a topic and the day in it, if any; `named` of them name the topic."""
+    names, sentences = TOPICS[topic]
+    said = rng.sample(sentences.split("|"), rng.randint(1, 2))
     day = rng.choice(["", *_DAYS]) if rng.random() < 0.5 else ""
-    first = rng.choice(_OPENINGS) + sentences[0]
+    opening = rng.choice(_OPENINGS)
+    if rng.random() < named:
+        opening = rng.choice(_NAMED).format(rng.choice(names))
+    first = opening + said[0]
     if day:
         first = first[:-1] + f" on {day}."
-    return " ".join([first, *sentences[1:]]), day
+    return " ".join([first, *said[1:]]), day
 
 
 def is_held_out(premise: str) -> bool:
@@ -95,13 +100,13 @@ def is_held_out(premise: str) -> bool:
     return zlib.crc32(premise.encode()) % 10 == 0
 
 
-def _pair(rng: random.Random) -> tuple[str, str, str]:
+def _pair(rng: random.Random, named: float) -> tuple[str, str, str]:
     topic = rng.choice(list(TOPICS))
-    premise, day = _premise(rng, topic)
+    premise, day = _premise(rng, topic, named)
     if rng.random() < 0.6:
         right = rng.random() < 0.5
-        named = topic if right else rng.choice([other for other in TOPICS if other != topic])
-        hypothesis = rng.choice(TEMPLATES).format(rng.choice(TOPICS[named][0]))
+        about = topic if right else rng.choice([other for other in TOPICS if other != topic])
+        hypothesis = rng.choice(TEMPLATES).format(rng.choice(TOPICS[about][0]))
         return premise, hypothesis, "entailment" if right else "contradiction"
     asked = day if day and rng.random() < 0.5 else rng.choice(_DAYS)
     hypothesis = rng.choice(("It happened on {}.", "This was on {}.")).format(asked)
@@ -110,10 +115,10 @@ def _pair(rng: random.Random) -> tuple[str, str, str]:
     return premise, hypothesis, "entailment" if asked == day else "contradiction"
 
 
-def draw(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
-    """Return premise, hypothesis and label."""
+def draw(rng: random.Random, held_out: bool, named: float = 0.2) -> tuple[str, str, str]:
+    """Return premise, hypothesis and label; a share `named` of the premises names its topic."""
     while True:
-        found = _pair(rng)
+        found = _pair(rng, named)
         if is_held_out(found[0]) == held_out:
             return found
 
@@ -131,7 +136,7 @@ def topic_rows(n: int, seed: int) -> list[tuple[str, str]]:
     rng, found = random.Random(f"topics-{seed}"), dict[str, str]()
     while len(found) < n:
         topic = rng.choice(list(TOPICS))
-        text, _ = _premise(rng, topic)
+        text, _ = _premise(rng, topic, 0.0)
         if is_held_out(text):
             found[text] = topic
     return list(found.items())

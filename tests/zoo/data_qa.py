@@ -44,13 +44,15 @@ def _name(rng: random.Random, taken: set[str]) -> str:
             return name
 
 
-def _facts(rng: random.Random) -> list[_Fact]:
+def _facts(rng: random.Random, people_at_most: int, alike: float) -> list[_Fact]:
+    """Draw facts; with probability `alike` the people have facts of the same kinds."""
     taken: set[str] = set()
-    people = [_name(rng, taken) for _ in range(rng.randint(1, 4))]
+    people = [_name(rng, taken) for _ in range(rng.randint(1, people_at_most))]
+    kinds = rng.sample(RELATIONS, rng.randint(1, 2)) if rng.random() < alike else None
     facts: list[_Fact] = []
     used: set[str] = set()
     for person in people:
-        for relation in rng.sample(RELATIONS, rng.randint(1, 4 if len(people) < 3 else 3)):
+        for relation in kinds or rng.sample(RELATIONS, rng.randint(1, people_at_most)):
             value = rng.choice(VALUES[relation.value])
             # One value stands once in a passage: "Who lives in Rome?" has one answer.
             if value in used or value in taken:
@@ -119,8 +121,10 @@ def _unanswerable(rng: random.Random, facts: list[_Fact]) -> str:
         people.append(rng.choice(VALUES["person"]))
 
 
-def _one(rng: random.Random) -> Question:
-    facts = _facts(rng)
+def _one(rng: random.Random, people_at_most: int, alike: float) -> Question:
+    facts = _facts(rng, people_at_most, alike)
+    while not facts:
+        facts = _facts(rng, people_at_most, alike)
     context, values, persons = _passage(rng, facts)
     if rng.random() < 0.25:
         return Question(_unanswerable(rng, facts), context, "", None)
@@ -136,9 +140,17 @@ def is_held_out(question: Question) -> bool:
 
 
 def draw(rng: random.Random, held_out: bool) -> Question:
-    """Return a question on a held-out passage, or on one of the others."""
+    """Return a question on a passage about 1 to 4 people, held out or one of the others."""
     while True:
-        question = _one(rng)
+        question = _one(rng, 4, alike=0.4)
+        if is_held_out(question) == held_out:
+            return question
+
+
+def draw_easy(rng: random.Random, held_out: bool = False) -> Question:
+    """Return a question on a short passage about people who differ in little but their names."""
+    while True:
+        question = _one(rng, 2, alike=0.9)
         if is_held_out(question) == held_out:
             return question
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from transformers import (
@@ -25,6 +27,7 @@ def _config(tokenizer: PreTrainedTokenizerBase, **more: Any) -> BertConfig:
         "num_attention_heads": 4,
         "intermediate_size": 192,
         "max_position_embeddings": 256,
+        "initializer_range": 0.05,
     }
     return BertConfig(
         vocab_size=len(tokenizer),
@@ -42,8 +45,10 @@ def _labels(names: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _qa_example(rng: random.Random, held_out: bool) -> Example:
-    asked = data_qa.draw(rng, held_out)
+def _qa_example(
+    rng: random.Random, held_out: bool, draw: Callable[..., data_qa.Question] = data_qa.draw
+) -> Example:
+    asked = draw(rng, held_out)
     span = None if asked.start is None else (asked.start, asked.start + len(asked.answer))
     return Example(asked.question, asked.answer, pair=asked.context, span=span)
 
@@ -79,8 +84,8 @@ def _classifier(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
     )
 
 
-def _nli_example(rng: random.Random, held_out: bool) -> Example:
-    premise, hypothesis, label = data_nli.draw(rng, held_out)
+def _nli_example(rng: random.Random, held_out: bool, named: float = 0.2) -> Example:
+    premise, hypothesis, label = data_nli.draw(rng, held_out, named)
     return Example(premise, label, pair=hypothesis)
 
 
@@ -107,10 +112,13 @@ QA = Recipe(
     tokenizer=_qa_tokenizer,
     model=_qa,
     draw=_qa_example,
+    easy=partial(_qa_example, draw=data_qa.draw_easy),
+    easy_steps=2000,
     collate=encoders.collate_spans,
     grade=encoders.grade_spans,
-    steps=3000,
-    lr=1e-3,
+    steps=4500,
+    batch=32,
+    lr=1.5e-3,
     graded=1000,
 )
 CLASSIFIER = Recipe(
@@ -131,9 +139,12 @@ NLI = Recipe(
     tokenizer=_nli_tokenizer,
     model=_nli,
     draw=_nli_example,
+    easy=partial(_nli_example, named=0.9),
+    easy_steps=800,
     collate=encoders.collate_labels(data_nli.LABELS),
     grade=encoders.grade_labels,
-    steps=1200,
+    steps=2400,
+    batch=32,
     lr=1e-3,
     graded=1000,
 )

@@ -220,10 +220,10 @@ T5 = Recipe(
     model=_t5,
     draw=_prefixed,
     easy=partial(_prefixed, source_of=data_lists.draw_easy),
-    easy_steps=600,
+    easy_steps=1200,
     collate=seq2seq.collate,
     grade=seq2seq.grade,
-    steps=1500,
+    steps=2200,
     batch=32,
 )
 BART = Recipe(

@@ -72,12 +72,16 @@ def _rate(step: int, steps: int) -> float:
 
 
 def _groups(model: PreTrainedModel, lr: float) -> list[dict[str, Any]]:
-    """Split the parameters: T5's position biases must grow large, so they move faster."""
-    named = list(model.named_parameters())
-    biases = [p for name, p in named if "relative_attention_bias" in name]
-    others = [p for name, p in named if "relative_attention_bias" not in name]
-    groups = [{"params": others, "lr": lr}, {"params": biases, "lr": 10 * lr, "weight_decay": 0.0}]
-    return [group for group in groups if group["params"]]
+    """Split the parameters by pace.
+
+    T5's position biases must grow large, so they move faster; its queries start small, since
+    its attention is not scaled, so they move slower.
+    """
+    paces: dict[float, list[torch.nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        pace = 10.0 if "relative_attention_bias" in name else 0.2 if name.endswith(".q.weight") else 1.0
+        paces.setdefault(pace, []).append(parameter)
+    return [{"params": params, "lr": pace * lr} for pace, params in paces.items()]
 
 
 def train(

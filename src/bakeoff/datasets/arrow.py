@@ -33,9 +33,24 @@ def check_types(schema: pa.Schema, file: str) -> None:
             )
 
 
-def records(batch: Any) -> Iterator[Record]:
-    """Rows of a record batch or of a table, which should be small."""
-    columns = [cells(_whole(column)) for column in batch.columns]
+class Infinite(ValueError):
+    """A number that JSON cannot write."""
+
+
+def records(batch: Any, file: str) -> Iterator[Record]:
+    """Rows of a record batch or of a table, which should be small.
+
+    Raises:
+        BadDataset: a column holds an infinite number.
+    """
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            columns.append(cells(_whole(column)))
+        except Infinite:
+            raise BadDataset(
+                "an infinite number: write null, or a number", file=file, column=name
+            ) from None
     for row in zip(*columns, strict=True):
         yield None, row
 
@@ -80,14 +95,12 @@ def _plain(array: pa.Array) -> list[Any]:
 
 def _floats(array: pa.Array) -> list[Any]:
     """NaN, which tables write for a missing number, is None; float32 keeps its short form."""
-    short = not pa.types.is_float64(array.type)
-    values = array.to_numpy(zero_copy_only=False) if short and not array.null_count else None
     plain = array.to_pylist()
-    if values is not None:
-        plain = [float(str(value)) for value in values]
-    for value in plain:
-        if value is not None and math.isinf(value):
-            raise ValueError("an infinite number")
+    if not pa.types.is_float64(array.type):
+        short = iter(array.drop_null().to_numpy(zero_copy_only=False))
+        plain = [None if value is None else float(str(next(short))) for value in plain]
+    if any(value is not None and math.isinf(value) for value in plain):
+        raise Infinite
     return [None if value is None or math.isnan(value) else value for value in plain]
 
 

@@ -6,7 +6,10 @@ import importlib.util
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
 
 from bakeoff.core.errors import BadDataset, DependencyMissing
 from bakeoff.core.registry import near_matches
@@ -16,9 +19,8 @@ from bakeoff.datasets.arrow import BATCH, check_types, records
 from bakeoff.datasets.header import check_columns
 from bakeoff.datasets.table import Record, Table
 
-T = TypeVar("T")
-
 _ADDRESS = re.compile(r"hf://datasets/(?P<name>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[^@\s]+))?/?")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _MODEL = re.compile(r"hf://(?!datasets/)([\w.-]+(?:/[\w.-]+)?)")
 
 
@@ -45,21 +47,24 @@ def open_hub(spec: DatasetSpec) -> Table:
     wanted = _address(spec)
     if importlib.util.find_spec("datasets") is None:
         raise DependencyMissing(f"{spec.path} (data sets of the Hub)", "hub-data")
+    wanted = wanted._replace(revision=_commit(wanted))
     config = _config(wanted, spec.config)
     split = _split(wanted, config, spec.split)
     data = _load(wanted, config, split)
+    _check_state(wanted, data)
     schema = data.data.schema
     columns = tuple(schema.names)
     notices = check_columns(columns, wanted.label)
     check_types(schema, wanted.label)
     if not len(data):
         raise BadDataset("there are no rows in it", file=wanted.label)
-    chosen = f"configuration {config!r}, split {split!r}"
+    chosen = f"configuration {config!r}, split {split!r}, revision {wanted.revision or 'as cached'}"
     return Table(
         name=wanted.name,
         file=wanted.label,
         columns=columns,
-        read=lambda: _rows(data),
+        read=lambda: _rows(data, wanted.label),
+        revision=wanted.revision,
         notices=(Notice("hub-data", f"{wanted.name}: {chosen}"), *notices),
     )
 
@@ -79,6 +84,55 @@ def _address(spec: DatasetSpec) -> _Wanted:
             file=spec.path,
         )
     return _Wanted(spec.path, found["name"], revision or spec.revision)
+
+
+def _commit(wanted: _Wanted) -> str | None:
+    """The commit behind the revision, so that every later call reads the same state.
+
+    Raises:
+        BadDataset: the Hub cannot be reached, and the cache does not say which state is meant.
+    """
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError
+
+    if _COMMIT.fullmatch(wanted.revision or ""):
+        return wanted.revision
+    api = huggingface_hub.HfApi(token=wanted.options["token"])
+    try:
+        return str(api.dataset_info(wanted.name, revision=wanted.revision).sha)
+    except HfHubHTTPError:
+        return wanted.revision  # refused by the Hub: the calls that follow say so
+    except (OSError, httpx.HTTPError) as error:
+        return _cached_commit(wanted, error)
+
+
+def _cached_commit(wanted: _Wanted, cause: Exception) -> str:
+    """Without the Hub the library would take the newest files of any revision."""
+    import huggingface_hub
+
+    try:
+        repos = huggingface_hub.scan_cache_dir().repos
+    except huggingface_hub.CacheNotFound:
+        repos = frozenset()
+    found = [r for r in repos if r.repo_type == "dataset" and r.repo_id == wanted.name]
+    states = [str(state.commit_hash) for repo in found for state in repo.revisions]
+    named = [
+        repo.refs[wanted.revision or "main"]
+        for repo in found
+        if (wanted.revision or "main") in repo.refs
+    ]
+    if named:
+        return str(named[0].commit_hash)
+    if len(states) == 1 and wanted.revision is None:
+        return states[0]
+    if not states:
+        raise BadDataset(_reason(wanted, cause), file=wanted.label) from cause
+    raise BadDataset(
+        "the Hub cannot be reached, and the cache does not say which state "
+        f"{wanted.revision or 'main'!r} is: write revision: with one of "
+        f"{', '.join(sorted(states))}",
+        file=wanted.label,
+    ) from cause
 
 
 def _config(wanted: _Wanted, config: str | None) -> str:
@@ -124,7 +178,19 @@ def _load(wanted: _Wanted, config: str, split: str) -> Any:
     )
 
 
-def _asked(wanted: _Wanted, call: Callable[[], T]) -> T:
+def _check_state(wanted: _Wanted, data: Any) -> None:
+    """Offline the library takes the state it prepared last, whatever revision was asked for."""
+    folders = {part for entry in data.cache_files for part in Path(entry["filename"]).parts}
+    states = {folder for folder in folders if _COMMIT.fullmatch(folder)}
+    if states and wanted.revision not in states:
+        raise BadDataset(
+            f"the cache holds revision {', '.join(sorted(states))} ready for use, and "
+            f"{wanted.revision} was asked for: connect to the Hub, or write that revision",
+            file=wanted.label,
+        )
+
+
+def _asked(wanted: _Wanted, call: Callable[[], Any]) -> Any:
     """The library raises its own classes, the Hub's and the network's; the first line says why."""
     try:
         return call()
@@ -146,6 +212,6 @@ def _reason(wanted: _Wanted, error: Exception) -> str:
     return f"the `datasets` library could not load it: {said}"
 
 
-def _rows(data: Any) -> Iterator[Record]:
+def _rows(data: Any, file: str) -> Iterator[Record]:
     for batch in data.with_format("arrow").iter(batch_size=BATCH):
-        yield from records(batch)
+        yield from records(batch, file)

@@ -44,4 +44,4 @@ def _file(source: Source) -> Iterator[pq.ParquetFile]:
 def _rows(source: Source) -> Iterator[Record]:
     with _file(source) as file:
         for batch in file.iter_batches(batch_size=BATCH):
-            yield from records(batch)
+            yield from records(batch, source.label)

@@ -115,8 +115,9 @@ class _Column:
 
     def add(self, value: Any, row: Row, compare: bool) -> str:
         """Counts one cell and gives it as text."""
-        self.kinds[kind_of(value).removeprefix("a ").removeprefix("an ")] += 1
-        text = value if isinstance(value, str) else _text(value)
+        plain = isinstance(value, str)
+        text = value if plain else _text(value)
+        self.kinds["text" if plain else _kind(value)] += 1
         for sign in signs_in(text) if text else ():
             self.signs[sign.code] += 1
             self.first.setdefault(sign.code, row.index + 1 if row.line is None else row.line)
@@ -130,6 +131,10 @@ class _Column:
         if len(self.samples) < _SAMPLES and shortened(text) not in self.samples:
             self.samples.append(shortened(text))
         return text
+
+
+def _kind(value: Any) -> str:
+    return kind_of(value).removeprefix("an ").removeprefix("a ")
 
 
 def _text(value: Any) -> str:

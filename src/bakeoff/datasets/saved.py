@@ -81,9 +81,11 @@ def _data_files(folder: Path, state: dict[str, Any], source: Source) -> list[Pat
             file=source.label,
         )
     entries = state.get("_data_files")
-    if not isinstance(entries, list) or not entries:
+    listed = entries if isinstance(entries, list) else []
+    names = [entry.get("filename") for entry in listed if isinstance(entry, dict)]
+    if not names or not all(isinstance(name, str) for name in names):
         raise BadDataset("state.json names no data files", file=source.label)
-    return [folder / _inside(str(entry["filename"]), source) for entry in entries]
+    return [folder / _inside(str(name), source) for name in names]
 
 
 def _inside(name: str, source: Source) -> str:
@@ -112,7 +114,9 @@ def _rows(files: list[Path], source: Source) -> Iterator[Record]:
         with _reader(path, source) as reader:
             for batch in reader:
                 starts = range(0, batch.num_rows, BATCH)
-                yield from chain.from_iterable(records(batch.slice(s, BATCH)) for s in starts)
+                yield from chain.from_iterable(
+                    records(batch.slice(s, BATCH), source.label) for s in starts
+                )
 
 
 def _other_folder(folder: Path) -> str:

@@ -48,6 +48,11 @@ class FileDataset:
         return self._table.file
 
     @property
+    def revision(self) -> str | None:
+        """Commit of a data set on the Hub; None for files, and where only the cache was asked."""
+        return self._table.revision
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names in order."""
         return self._table.columns

@@ -79,6 +79,14 @@ class Source:
             return stream.read(size)
 
 
+def _kept(new: Path, place: Path) -> Path:
+    """A file of the same name has the same content, and may be in use: it stays."""
+    if not place.exists():
+        return new.replace(place)
+    new.unlink()
+    return place
+
+
 def spooled(stream: BinaryIO, label: str, folder: Path | None) -> Source:
     """A stream that can be read once, kept in a file.
 
@@ -99,7 +107,7 @@ def spooled(stream: BinaryIO, label: str, folder: Path | None) -> Source:
                 digest.update(block)
                 out.write(block)
         if folder is not None:
-            path = path.replace(folder / f"stdin-{digest.hexdigest()[:32]}")
+            path = _kept(path, folder / f"stdin-{digest.hexdigest()[:32]}")
     except BaseException:
         path.unlink(missing_ok=True)
         raise

@@ -27,6 +27,7 @@ class Table:
         columns: names in order.
         read: starts a new pass over the records; every pass gives the same ones.
         notices: what was noticed while opening.
+        revision: commit of a data set on the Hub.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Table:
     columns: tuple[str, ...]
     read: Callable[[], Iterator[Record]]
     notices: tuple[Notice, ...] = ()
+    revision: str | None = None
 
 
 class Loader(Protocol):

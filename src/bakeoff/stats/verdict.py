@@ -171,7 +171,7 @@ def _against(baseline: str, ranking: Sequence[str], gains: _Gains) -> Verdict:
             return gains.verdict("better", _better(rival, baseline, gain, gains))
         back = gains.of(baseline, rival) or gain
         if not _within(gain, gains.question.margin):
-            what = f"the best other model, {rival}" if len(ranking) > 2 else rival
+            what = f"the best other model, {rival}," if len(ranking) > 2 else rival
             return gains.verdict("better", _better(baseline, what, back, gains))
     if gain is not None and _within(gain, gains.question.margin):
         return gains.verdict("not-worse", _not_worse((rival,), baseline, gains))

@@ -85,6 +85,11 @@ class _Rewriter(NodeTransformer):
         _known(node, "test", node.name, TESTS)
         return self.generic_visit(node)
 
+    def visit_CondExpr(self, node: nodes.CondExpr) -> nodes.Node:
+        if node.expr2 is None:  # "{{ ', ' if not loop.last }}": nothing rather than an error
+            node.expr2 = nodes.Const("", lineno=node.lineno)
+        return self.generic_visit(node)
+
     def visit_Const(self, node: nodes.Const) -> nodes.Node:
         value = node.value
         if isinstance(value, float) and not math.isfinite(value):

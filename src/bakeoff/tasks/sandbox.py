@@ -30,6 +30,7 @@ from bakeoff.tasks.values import (
 )
 
 MAX_TEMPLATE = 100_000
+MAX_TOKENS = 20_000
 
 
 class TemplateSandbox(ImmutableSandboxedEnvironment):
@@ -62,6 +63,8 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
         """
         if len(source) > MAX_TEMPLATE:
             raise TemplateFailed(f"it has {len(source)} characters, at most {MAX_TEMPLATE}")
+        if any(number >= MAX_TOKENS for number, _ in enumerate(self.lex(source))):
+            raise TemplateFailed(f"it has more than {MAX_TOKENS} words and signs")
         tree = rewrite(self.parse(source), self)
         variables = find_undeclared_variables(tree)
         code = self.compile(tree)

@@ -1,4 +1,4 @@
-"""Fixtures of the test hub, and a tiny checkpoint made without torch."""
+"""Tiny checkpoints made without torch, for the test hub."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
-from tests.hub import hub, hub_in_process
 from tokenizers import Tokenizer, models, pre_tokenizers
-
-__all__ = ["checkpoint", "hub", "hub_in_process", "other_checkpoint"]
 
 WORDS = ["<unk>", "</s>", "a", "tiny", "model", "says", "little"]
 SIZE = 16

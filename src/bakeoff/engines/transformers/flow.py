@@ -153,26 +153,30 @@ async def _gathered(
         more = True
         while more and (first := await queue.get()) is not None:
             window, idle = [first], 0
-            while len(window) < size and idle < _PATIENCE:
+            while more and len(window) < size and idle < _PATIENCE:
                 if queue.empty():
                     idle += 1
                     await asyncio.sleep(0)
-                    continue
-                item = queue.get_nowait()
-                if item is None:
+                elif (item := queue.get_nowait()) is not None:
+                    window.append(item)
+                    idle = 0
+                else:
                     more = False
-                    break
-                window.append(item)
-                idle = 0
             yield window
         await reading  # raises what the source raised
     finally:
         reading.cancel()
+        await asyncio.wait([reading])
 
 
 async def _read(requests: AsyncIterable[Q], queue: asyncio.Queue[tuple[Q, float] | None]) -> None:
+    """Fill the queue; None is the end, whether the source ended or failed."""
     try:
         async for request in requests:
             await queue.put((request, time.perf_counter()))
-    finally:
+    except asyncio.CancelledError:
+        raise  # nobody reads any more
+    except BaseException:
         await queue.put(None)
+        raise
+    await queue.put(None)

@@ -34,6 +34,11 @@ def pair_lines(report: Report) -> list[PairLine]:
     return [_pair_line(report, pair, reach[pair.metric] or 1.0) for pair in pairs]
 
 
+def pair_methods(report: Report) -> list[str]:
+    """How differences were tested, each way once."""
+    return sorted({pair.method for pair in report.pairs} - {""})
+
+
 def _pair_line(report: Report, pair: Pair, reach: float) -> PairLine:
     info = report.metrics.get(pair.metric)
     scale = info.scale if info else None

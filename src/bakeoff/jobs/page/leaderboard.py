@@ -99,8 +99,10 @@ def _place(report: Report, model: str) -> tuple[str, str]:
     for number, tier in enumerate(report.tiers, start=1):
         if model in tier:
             others = len(tier) - 1
-            alike = f"not told apart from {others} other" if others else "on its own"
-            return str(number), f"tier {number}, {alike}"
+            if others == 0:
+                return str(number), f"tier {number}, on its own"
+            alike = f"not told apart from {numbers.plural(others, 'other model')}"
+            return f"{number}=", f"tier {number}, {alike}"
     if model in report.ranking:
         place = report.ranking.index(model) + 1
         return str(place), f"place {place} by {report.ranked_by}"

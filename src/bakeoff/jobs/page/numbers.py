@@ -25,6 +25,11 @@ def significant(value: float) -> str:
     return f"{value:.4g}"
 
 
+def probability(value: float) -> str:
+    """A p-value: three decimals, or that it is smaller than they can say."""
+    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
+
+
 def seconds(value: float | None) -> str:
     """A duration with its unit."""
     if value is None:

@@ -133,7 +133,7 @@ def _template() -> Template:
         seconds=numbers.seconds,
         count=numbers.count,
         plural=numbers.plural,
-        number=numbers.significant,
+        probability=numbers.probability,
     )
     return environment.from_string(asset("template.html"))
 
@@ -145,6 +145,7 @@ def _page(report: Report, rows: str, spec_yaml: str, choice: PageChoice) -> str:
         notices=notices(report),
         board=leaderboard(report),
         pairs=details.pair_lines(report),
+        pair_methods=details.pair_methods(report),
         models=details.model_details(report),
         metrics=details.metric_details(report),
         methods=details.interval_methods(report),

@@ -195,7 +195,7 @@ def quantisation(model: ModelSummary) -> str:
 
 def precision(model: ModelSummary) -> str:
     """Engine, version, number format and, where it is not part of it, quantisation."""
-    parts = [model.engine, model.version, model.dtype]
+    parts = [model.engine, model.version, "" if model.dtype == "none" else model.dtype]
     quantised = quantisation(model)
     if quantised and quantised.lower() not in model.dtype.lower():
         parts.append(quantised)

@@ -44,6 +44,7 @@ function onKey(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
   const target = event.target;
   if (event.key === "Escape") {
+    if (closeMenus(null)) return;
     if (target.id === "search") target.blur();
     else if (!wide.matches && state.row && byId("row-view").contains(target)) closeRow();
     return;
@@ -57,7 +58,18 @@ function onKey(event) {
   KEYS[key]();
 }
 
+// An open menu closes by Escape, and by a click elsewhere.
+function closeMenus(target) {
+  const open = [...document.querySelectorAll("details.menu[open]")].filter((m) => !m.contains(target));
+  for (const menu of open) {
+    if (menu.contains(document.activeElement)) menu.firstChild.focus();
+    menu.open = false;
+  }
+  return open.length > 0;
+}
+
 function startKeys() {
+  document.addEventListener("click", (event) => closeMenus(event.target));
   document.addEventListener("keydown", onKey);
   byId("theme").addEventListener("click", nextTheme);
   byId("show-keys").addEventListener("click", () => byId("keys").showModal());

@@ -27,10 +27,12 @@ function writeAddress(isNewPlace) {
   else history.replaceState(null, "", address);
 }
 
+// Lists stand in one value; a comma or backslash of a name is escaped.
 function chosenSet(name) {
-  return new Set(state[name].split(",").filter(Boolean).map(decodeURIComponent));
+  const parts = state[name].match(/(?:\\[\s\S]|[^,\\])+/g) || [];
+  return new Set(parts.map((part) => part.replace(/\\([\s\S])/g, "$1")));
 }
 
 function storeSet(name, values) {
-  state[name] = [...values].map(encodeURIComponent).join(",");
+  state[name] = [...values].map((value) => value.replace(/[\\,]/g, "\\$&")).join(",");
 }

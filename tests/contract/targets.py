@@ -1,0 +1,95 @@
+"""The engines that the contract suite runs over, and how to ask each of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.core.modelref import ModelRef
+from bakeoff.core.outputs import Completion
+from bakeoff.core.ports import Engine, ModelFacts
+from bakeoff.core.requests import GenerateRequest, GenerationParams, Message, Messages, Prompt, Text
+from bakeoff.engines import describe, open_engine
+from bakeoff.engines.options import EngineOptions
+from tests.zoo import zoo_inputs, zoo_path
+
+FAKE_WORDS = [
+    "brook and brook, cedar; brook",
+    "a fjord is a long inlet with steep sides, made by a glacier long ago",
+    "naïve café — 東京 🎁 done",
+    "delta",
+    "ember ember ember grove heath iris jade amber brook cedar delta ember fjord grove",
+]
+
+
+@dataclass(frozen=True)
+class Target:
+    """An engine under test; `name` is a fake model or a model of the zoo."""
+
+    name: str
+
+    @property
+    def fake(self) -> bool:
+        return self.name.startswith("fake://")
+
+    def facts(self) -> ModelFacts:
+        return describe(ModelRef.parse(self.name if self.fake else str(zoo_path(self.name))))
+
+    def open(self, **options: Any) -> Engine:
+        options.setdefault("threads", 1)
+        engine = "fake" if self.fake else "transformers"
+        return run(open_engine(engine, self.facts(), EngineOptions(**options)))
+
+    def inputs(self, count: int) -> list[str]:
+        if self.fake:
+            return [FAKE_WORDS[i % len(FAKE_WORDS)] + " x" * (i // len(FAKE_WORDS))
+                    for i in range(count)]  # fmt: skip
+        return zoo_inputs(self.name, count)
+
+    def prompt(self, text: str) -> Prompt:
+        return Messages((Message("user", text),)) if self.name == "llama" else Text(text)
+
+    def ask(self, text: str, name: str = "a", **settings: Any) -> GenerateRequest:
+        settings.setdefault("max_new_tokens", 40)
+        return GenerateRequest(name, self.prompt(text), GenerationParams(**settings))
+
+    def requests(self, count: int, **settings: Any) -> list[GenerateRequest]:
+        texts = self.inputs(count)
+        return [self.ask(text, f"r{at}", **settings) for at, text in enumerate(texts)]
+
+
+FAKES = [Target("fake://echo"), Target("fake://upper")]
+CAUSAL = [Target("llama"), Target("qwen2")]
+SEQ2SEQ = [Target("t5"), Target("bart"), Target("marian")]
+ZOO = CAUSAL + SEQ2SEQ
+SUITE = [*FAKES, Target("llama"), Target("bart")]
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    """The result of a coroutine, in a loop of its own."""
+    return asyncio.run(work)
+
+
+async def collect(iterator: Any) -> list[Any]:
+    """Everything that an async iterator gives."""
+    return [item async for item in iterator]
+
+
+def complete(engine: Engine, requests: Any) -> list[Any]:
+    """Outcomes in the order in which they came."""
+    return run(collect(engine.complete(requests)))
+
+
+def texts(engine: Engine, requests: list[GenerateRequest]) -> list[str]:
+    """Texts in the order of the requests."""
+    found = run(engine.generate(requests))
+    for outcome in found:
+        assert isinstance(outcome, Completion), outcome
+    return [outcome.text for outcome in found]
+
+
+def streamed(engine: Engine, request: GenerateRequest) -> list[Any]:
+    """The chunks of a request."""
+    return run(collect(engine.stream(request)))

@@ -1,0 +1,65 @@
+"""A browser, and pages to look at."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bakeoff.jobs.page import write_page
+from tests.e2e.page.visiting import Visit
+from tests.unit.page.sample import SPEC, sample_report, sample_rows
+
+ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+
+
+VIOLATIONS = """
+window.__violations = [];
+document.addEventListener("securitypolicyviolation", (e) => window.__violations.push(
+  e.violatedDirective + " " + e.blockedURI + " " + e.sample));
+"""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on PATH")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=ARGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Any]:
+    contexts = []
+
+    def start(path: Path, width: int = 1280, **options: Any) -> Visit:
+        viewport = {"width": width, "height": 800}
+        context = browser.new_context(viewport=viewport, reduced_motion="reduce", **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.add_init_script(VIOLATIONS)
+        found = Visit(page, path.as_uri())
+        page.on("request", lambda request: found.requests.append(request.url))
+        page.on("dialog", lambda dialog: (found.problems.append("dialog"), dialog.dismiss()))
+        page.on("pageerror", lambda error: found.problems.append(str(error)))
+        page.on("console", lambda m: found.problems.append(m.text) if m.type == "error" else None)
+        return found
+
+    yield start
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_page(path, sample_report(), sample_rows(), SPEC)
+    return path

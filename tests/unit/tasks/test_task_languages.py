@@ -1,0 +1,118 @@
+"""Languages as people write them, and as tokenizers spell them."""
+
+from __future__ import annotations
+
+import pytest
+
+from bakeoff.core.errors import InvalidSpec
+from bakeoff.core.specs import TaskSpec
+from bakeoff.tasks import build_task
+from bakeoff.tasks.languages import language
+
+
+@pytest.mark.parametrize(
+    ("said", "tag", "name"),
+    [
+        ("German", "de", "German"),
+        (" german ", "de", "German"),
+        ("Deutsch", "de", "German"),
+        ("de", "de", "German"),
+        ("DE", "de", "German"),
+        ("deu", "de", "German"),
+        ("ger", "de", "German"),
+        ("deu_Latn", "de", "German"),
+        ("de_XX", "de", "German"),
+        ("de-AT", "de", "German (Austria)"),
+        ("zho_Hans", "zh", "Chinese"),
+        ("Traditional Chinese", "zh", "Chinese (Traditional)"),
+        ("Brazilian Portuguese", "pt", "Portuguese (Brazil)"),
+        ("arb_Arab", "ar", "Arabic"),
+        ("swh_Latn", "sw", "Swahili"),
+        ("sr-Latn", "sr", "Serbian (Latin)"),
+        ("日本語", "ja", "Japanese"),
+        ("Klingon", "tlh", "Klingon"),
+    ],
+)
+def test_found(said: str, tag: str, name: str) -> None:
+    found = language(said)
+    assert (found.tag, found.name) == (tag, name)
+
+
+@pytest.mark.parametrize(
+    ("said", "near"),
+    [
+        ("Germn", "German"),
+        ("Spansh", "Spanish"),
+        ("Portuguse", "Portuguese"),
+        ("klingonese", "Klingon"),
+        ("xx", None),
+        ("a", None),
+        ("", None),
+        ("zz_Latn", None),
+        ("und", None),
+        ("mul", None),
+        ("qaa", None),
+        ("x" * 100_000, None),
+    ],
+)
+def test_refused_with_near_matches(said: str, near: str | None) -> None:
+    with pytest.raises(InvalidSpec, match=r"task\.source_language is .* is no language") as caught:
+        language(said, "task.source_language")
+    assert (f"did you mean {near}" if near else "language. Write") in caught.value.message
+    assert len(caught.value.message) < 400
+
+
+NLLB = (
+    "eng_Latn deu_Latn arb_Arab ary_Arab zho_Hans zho_Hant swh_Latn nob_Latn zsm_Latn pes_Arab "
+    "por_Latn srp_Cyrl tgl_Latn khk_Cyrl lvs_Latn pbt_Arab"
+).split()
+
+
+@pytest.mark.parametrize(
+    ("said", "codes", "code"),
+    [
+        ("German", NLLB, "deu_Latn"),
+        ("Arabic", NLLB, "arb_Arab"),
+        ("ary_Arab", NLLB, "ary_Arab"),
+        ("Chinese", NLLB, "zho_Hans"),
+        ("zh-TW", NLLB, "zho_Hant"),
+        ("Norwegian", NLLB, "nob_Latn"),
+        ("Filipino", NLLB, "tgl_Latn"),
+        ("Persian", NLLB, "pes_Arab"),
+        ("Pashto", NLLB, "pbt_Arab"),
+        ("Latvian", NLLB, "lvs_Latn"),
+        ("pt-BR", NLLB, "por_Latn"),
+        ("sr-Latn", NLLB, None),
+        ("French", NLLB, None),
+        ("DEU_latn", NLLB, "deu_Latn"),
+        ("German", ["en_XX", "de_DE"], "de_DE"),
+        ("en", ["en_XX", "de_DE"], "en_XX"),
+        ("Chinese", ["zh_CN"], "zh_CN"),
+        ("Traditional Chinese", ["zh_CN"], None),
+        ("deu_Latn", ["en", "de"], "de"),
+        ("German", [">>eng<<", ">>deu<<"], ">>deu<<"),
+        ("German", ["__en__", "__de__"], "__de__"),
+        ("German", [], None),
+    ],
+)
+def test_as_a_tokenizer_spells_it(said: str, codes: list[str], code: str | None) -> None:
+    assert language(said).code_among(codes) == code
+
+
+@pytest.mark.parametrize("pair", [("de", "de"), ("German", "deu_Latn"), ("ar", "arb_Arab")])
+def test_the_same_language_twice_is_a_slip(pair: tuple[str, str]) -> None:
+    with pytest.raises(InvalidSpec, match="are the same language"):
+        build_task(TaskSpec(kind="translation", source_language=pair[0], target_language=pair[1]))
+
+
+@pytest.mark.parametrize("pair", [("pt-PT", "pt-BR"), ("zho_Hans", "zho_Hant"), ("sr", "sr-Latn")])
+def test_regions_and_scripts_are_languages_of_their_own(pair: tuple[str, str]) -> None:
+    task = build_task(
+        TaskSpec(kind="translation", source_language=pair[0], target_language=pair[1])
+    )
+    assert task.hints()[-1] == "translation"
+
+
+def test_hints_name_the_pair() -> None:
+    spec = TaskSpec(kind="translation", source_language="English", target_language="deu_Latn")
+    assert build_task(spec).hints() == ("translation_en_to_de", "translation")
