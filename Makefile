@@ -7,6 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
+RULES := $(addprefix tests/unit/project/test_,layers.py sizes.py docs_links.py)
 export VENV
 
 .PHONY: help demo test test-long check check-wheels zoo bench docs clean
@@ -32,12 +33,13 @@ test: $(VENV)/.dev ## all tests, the long ones at a tenth of their size (ARGS: f
 test-long: $(VENV)/.dev ## all tests at full size
 	$(BIN)/pytest --full $(ARGS)
 
-check: $(VENV)/.dev ## ruff, mypy, layers and sizes, generated docs
+check: $(VENV)/.dev ## ruff, mypy, layers, sizes, links, generated pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q tests/unit/project/test_layers.py tests/unit/project/test_sizes.py
+	$(BIN)/pytest -q $(RULES)
 	$(BIN)/python scripts/errors_doc.py --check
+	$(BIN)/python scripts/structures_doc.py --check
 
 check-wheels: $(VENV)/.dev ## ask pip whether each dependency has wheels for every Python (network)
 	$(BIN)/python scripts/check_wheels.py
@@ -50,6 +52,7 @@ bench: $(VENV)/.dev ## measure the speeds that docs/measurements.md lists
 
 docs: $(VENV)/.dev ## write the generated pages, then run every command of README and docs
 	$(BIN)/python scripts/errors_doc.py
+	$(BIN)/python scripts/structures_doc.py
 	$(BIN)/pytest tests/unit/project/test_docs_commands.py $(ARGS)
 
 clean: ## remove the environment, caches and built files; runs and fetched models stay

@@ -73,7 +73,9 @@ def page() -> str:
     exits = _docs_below(ExitCode)
     finishes = _docs_below(FinishReason)
     return TEMPLATE.format(
-        exits="\n".join(f"| {code.value} | {code.name} | {exits[code.name]} |" for code in ExitCode),
+        exits="\n".join(
+            f"| {code.value} | {code.name} | {exits[code.name]} |" for code in ExitCode
+        ),
         codes="\n".join(
             f"| `{name}` | {int(info.exit)} | {info.http} | {info.meaning} |"
             for name, info in CODES.items()

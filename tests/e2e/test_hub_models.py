@@ -23,6 +23,7 @@ from bakeoff.engines import describe
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.transformers.loading import Loaded, load_model
 from tests.hub import NO_ACCESS_TOKEN, VALID_TOKEN, Hub, RemoteCode
+from tests.unit.engines.loading.tiny_gguf import write_gguf
 from tests.zoo import zoo_inputs, zoo_path
 
 pytestmark = pytest.mark.torch
@@ -36,7 +37,7 @@ def load(text: str, hints: tuple[str, ...] = (), **options: object) -> Loaded:
 
 def answer(model: Any, tokenizer: Any, text: str) -> str:
     batch = tokenizer(text, return_tensors="pt")
-    limit = {"max_new_tokens": 60, "max_length": None}
+    limit = {"max_new_tokens": 24, "max_length": None}
     return str(tokenizer.decode(model.generate(**batch, do_sample=False, **limit)[0]))
 
 
@@ -134,9 +135,9 @@ def test_misspelt_name_gets_a_near_match(hub_in_process: Hub, asked: str, near: 
 
 
 def test_unknown_revision_names_those_there_are(hub_in_process: Hub) -> None:
-    hub_in_process.add_model(BART, zoo_path("bart"), revisions={"v2": zoo_path("t5")})
-    with pytest.raises(ModelNotFound, match=r"no revision 'v3': did you mean 'v2'\? it has main"):
-        describe(ModelRef.parse(f"hf://{BART}@v3"))
+    hub_in_process.add_model(BART, zoo_path("bart"), revisions={"tuned": zoo_path("t5")})
+    with pytest.raises(ModelNotFound, match=r"'tunde': did you mean 'tuned'\? it has main, tuned"):
+        describe(ModelRef.parse(f"hf://{BART}@tunde"))
 
 
 @pytest.mark.parametrize(
@@ -279,3 +280,20 @@ def test_no_error_carries_the_token(hub_in_process: Hub, monkeypatch: pytest.Mon
     with pytest.raises(BakeoffError) as caught:
         describe(ModelRef.parse(f"hf://{T5}"))
     assert VALID_TOKEN not in str(caught.value)
+
+
+def test_gguf_file_of_a_repository(
+    hub_in_process: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BAKEOFF_HOME", str(tmp_path / "home"))
+    (tmp_path / "repo").mkdir()
+    local = write_gguf(tmp_path / "repo" / "tiny.gguf")
+    write_gguf(tmp_path / "repo" / "other.gguf", extra=1)
+    hub_in_process.add_model("org/tiny", tmp_path / "repo")
+    facts = describe(ModelRef.parse("hf://org/tiny", gguf_file="tiny.gguf"))
+    assert facts.identity == describe(ModelRef.parse(str(local))).identity
+    loaded = load_model(facts, EngineOptions(threads=2))
+    assert type(loaded.model).__name__ == "LlamaForCausalLM"
+    assert "other.gguf" not in {file for file, _, _ in got(hub_in_process, "org/tiny")}
+    with pytest.raises(ModelLoadFailed, match=r"gguf_file:` one of other\.gguf, tiny\.gguf"):
+        describe(ModelRef.parse("hf://org/tiny"))

@@ -9,8 +9,10 @@ from typing import Any
 
 from transformers import (
     BertConfig,
-    BertForQuestionAnswering,
     BertForSequenceClassification,
+    ModernBertConfig,
+    ModernBertForQuestionAnswering,
+    ModernBertForSequenceClassification,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
@@ -56,12 +58,33 @@ def _qa_example(
 def _qa_tokenizer() -> PreTrainedTokenizerBase:
     rng = random.Random("corpus")
     drawn = [data_qa.draw(rng, held_out=False) for _ in range(3000)]
-    return tokens.word_piece([f"{d.question} {d.context}" for d in drawn], 900, 256)
+    return tokens.paired_pieces([f"{d.question} {d.context}" for d in drawn], 900, 256)
+
+
+def _modern(tokenizer: PreTrainedTokenizerBase, **more: Any) -> ModernBertConfig:
+    # Layers which see 12 tokens to each side learn quickly what belongs to one sentence.
+    return ModernBertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=96,
+        intermediate_size=128,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        layer_types=["sliding_attention", "full_attention"] * 2,
+        local_attention=24,
+        max_position_embeddings=256,
+        initializer_range=0.05,
+        pad_token_id=tokenizer.pad_token_id,
+        cls_token_id=tokenizer.cls_token_id,
+        sep_token_id=tokenizer.sep_token_id,
+        bos_token_id=None,
+        eos_token_id=None,
+        **more,
+    )
 
 
 def _qa(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
-    return BertForQuestionAnswering(
-        _config(tokenizer, num_hidden_layers=4, architectures=["BertForQuestionAnswering"])
+    return ModernBertForQuestionAnswering(
+        _modern(tokenizer, architectures=["ModernBertForQuestionAnswering"])
     )
 
 
@@ -92,15 +115,14 @@ def _nli_example(rng: random.Random, held_out: bool, named: float = 0.2) -> Exam
 def _nli_tokenizer() -> PreTrainedTokenizerBase:
     rng = random.Random("corpus")
     drawn = [data_nli.draw(rng, held_out=False) for _ in range(2000)]
-    return tokens.word_piece([f"{premise} {claim}" for premise, claim, _ in drawn], 900, 256)
+    return tokens.paired_pieces([f"{premise} {claim}" for premise, claim, _ in drawn], 900, 256)
 
 
 def _nli(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
-    return BertForSequenceClassification(
-        _config(
+    return ModernBertForSequenceClassification(
+        _modern(
             tokenizer,
-            num_hidden_layers=3,
-            architectures=["BertForSequenceClassification"],
+            architectures=["ModernBertForSequenceClassification"],
             **_labels(data_nli.LABELS),
         )
     )
@@ -118,7 +140,7 @@ QA = Recipe(
     grade=encoders.grade_spans,
     steps=4500,
     batch=32,
-    lr=1.5e-3,
+    lr=2e-3,
     graded=1000,
 )
 CLASSIFIER = Recipe(

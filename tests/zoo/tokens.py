@@ -88,3 +88,19 @@ def word_piece(texts: Iterable[str], size: int, longest: int) -> BertTokenizer:
         do_lower_case=True,
         model_max_length=longest,
     )
+
+
+def paired_pieces(texts: Iterable[str], size: int, longest: int) -> PreTrainedTokenizerFast:
+    """The same word pieces for ModernBERT, which has no segments."""
+    tokenizer = word_piece(texts, size, longest).backend_tokenizer
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=longest,
+        model_input_names=["input_ids", "attention_mask"],
+        clean_up_tokenization_spaces=False,
+    )

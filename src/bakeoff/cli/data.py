@@ -15,6 +15,8 @@ def data(
     encoding: Annotated[str | None, typer.Option("--encoding")] = None,
     delimiter: Annotated[str | None, typer.Option("--delimiter")] = None,
     split: Annotated[str | None, typer.Option("--split")] = None,
+    config: Annotated[str | None, typer.Option("--config", help="Of a Hub data set.")] = None,
+    revision: Annotated[str | None, typer.Option("--revision", help="Of a Hub data set.")] = None,
 ) -> None:
     """Show what bakeoff sees in a data file: columns, roles, lengths, scripts, problems."""
     import sys
@@ -32,6 +34,8 @@ def data(
         "encoding": encoding,
         "delimiter": delimiter,
         "split": split,
+        "config": config,
+        "revision": revision,
     }
     values = {name: value for name, value in said.items() if value is not None}
     spec = parse_part(DatasetSpec, values, "flags")

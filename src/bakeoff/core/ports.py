@@ -355,7 +355,8 @@ class Scores:
             rows that are not measured hold zeros.
         combine: for corpus metrics: summed statistics, shape (k,) or (draws, k), to the value,
             shape () or (draws,).
-        signature: settings that make the number reproducible.
+        signature: settings that make the number reproducible; the same whatever is predicted.
+        notices: what a reader must know about these inputs, for example texts that were cut.
     """
 
     output: MetricOutput
@@ -364,6 +365,7 @@ class Scores:
     statistics: NDArray[np.float64] | None = None
     combine: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
     signature: str = ""
+    notices: tuple[Notice, ...] = ()
 
 
 class Metric(ABC):

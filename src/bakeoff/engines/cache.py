@@ -135,14 +135,13 @@ def _doomed(
     if older_than is None and max_bytes is None:
         return newest_first
     doomed: list[CacheEntry] = []
-    now, size = time.time(), 0
-    for entry in newest_first:
+    now, size = time.time(), sum(entry.bytes for entry in newest_first)
+    for entry in reversed(newest_first):
         too_old = older_than is not None and now - entry.used > older_than
-        too_much = max_bytes is not None and size + entry.bytes > max_bytes
+        too_much = max_bytes is not None and size > max_bytes
         if not entry.in_use and (too_old or too_much):
             doomed.append(entry)
-        else:
-            size += entry.bytes
+            size -= entry.bytes
     return doomed
 
 

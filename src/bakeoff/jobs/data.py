@@ -37,4 +37,7 @@ def open_run_data(
         spec = spec.model_copy(
             update={"path": str((base / Path(spec.path).expanduser()).resolve())}
         )
-    return RunData(open_dataset(spec, base), spec)
+    dataset = open_dataset(spec, base)
+    if dataset.revision is not None:
+        spec = spec.model_copy(update={"revision": dataset.revision})
+    return RunData(dataset, spec)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bakeoff.core.errors import MetricFailed
+from bakeoff.core.errors import DependencyMissing, InvalidSpec, MetricFailed
 from bakeoff.core.ports import Metric, MetricInput, Scores
+from bakeoff.core.registry import unknown
 from bakeoff.core.rows import Notice, TaskRow
 from bakeoff.jobs.answers import ModelAnswers
 
@@ -37,18 +38,57 @@ class Scored:
     notices: tuple[Notice, ...]
 
 
+def runnable(metrics: Sequence[Metric]) -> tuple[list[Metric], list[Notice]]:
+    """The metrics that can run here, and a notice for each that cannot: it costs only itself.
+
+    Raises:
+        BakeoffError: an option is wrong, which is the caller's to mend.
+    """
+    kept: list[Metric] = []
+    notices: list[Notice] = []
+    for metric in metrics:
+        try:
+            metric.check()
+        except (DependencyMissing, MetricFailed) as problem:
+            text = f"{metric.name} is left out: {problem.message}"
+            notices.append(Notice("metric-left-out", text))
+        else:
+            kept.append(metric)
+    return kept, notices
+
+
+def check_deciding(name: str, metrics: Sequence[Metric]) -> None:
+    """Whether models can be ranked by `decide.metric`, a metric of the run or one of its numbers.
+
+    Raises:
+        UnknownName: the run has no such metric; near matches are named.
+        InvalidSpec: neither of its ends is better.
+    """
+    directed = {o.name: o.better is not None for metric in metrics for o in metric.outputs()}
+    for metric in metrics:
+        directed.setdefault(metric.name, any(o.better for o in metric.outputs()))
+    if name not in directed:
+        raise unknown("metric in decide.metric", name, tuple(directed))
+    if not directed[name]:
+        raise InvalidSpec(
+            f"decide.metric is {name!r}, of which neither more nor less is better; name another"
+        )
+
+
 def metric_inputs(
     answers: ModelAnswers, rows: dict[str, TaskRow], references: dict[str, tuple[str, ...]]
 ) -> tuple[list[MetricInput], list[int]]:
     """What the metrics see of a model, and from which results it comes."""
     inputs, places = [], []
+    # Baselines and encoders write no tokens: that is no length of 0.
+    counted = any(result.usage.completion for result in answers.results)
     for place, result in enumerate(answers.results):
         if not result.ok or result.text is None:
             continue
         row = rows[result.row]
         extra = {
             **result.extra,
-            "completion_tokens": result.usage.completion,
+            "completion_tokens": result.usage.completion if counted else None,
             "prompt_tokens": result.usage.prompt,
         }
         source = row.source if row.source is not None else row.context
@@ -80,7 +120,7 @@ def score_all(
         spans.append((answers.model, len(inputs), places))
         inputs += own
     by_model: dict[str, dict[str, ModelScores]] = {answers.model: {} for answers in models}
-    notices = []
+    notices: list[Notice] = []
     for metric in metrics:
         try:
             found = metric.score(inputs)
@@ -89,6 +129,7 @@ def score_all(
             notices.append(Notice("metric-failed", failed.message))
             continue
         for scores in found:
+            notices += scores.notices
             for model, start, places in spans:
                 part = _slice(scores, start, start + len(places))
                 by_model[model][scores.output.name] = ModelScores(

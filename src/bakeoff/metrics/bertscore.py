@@ -7,12 +7,13 @@ import importlib.util
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from bakeoff.core.errors import DependencyMissing, InvalidSpec, MetricFailed
 from bakeoff.core.ports import Metric, MetricInput, MetricOutput, Scores
+from bakeoff.core.rows import Notice
 from bakeoff.metrics.options import Options
 from bakeoff.metrics.rowwise import RowValues, Unscored, blank, columns, usable_references
 
@@ -37,8 +38,8 @@ class BertScore(Metric):
     """BERTScore F1, precision and recall against the best reference, without rescaling.
 
     The numbers are those of bert-score with the same model and layer. Texts above the model's
-    window (512 tokens for most) are truncated, and the signature says in how many rows. An empty
-    prediction gives precision = recall = F1 = 0, counted in the signature as well; a row whose
+    window (512 tokens for most) are truncated, and a notice says how many answers this concerns.
+    An empty prediction gives precision = recall = F1 = 0, with a notice too; a row whose
     references are all empty has no value. With several references each output takes its best, as
     bert-score does.
 
@@ -69,8 +70,9 @@ class BertScore(Metric):
 
         Raises:
             DependencyMissing: bert-score is not installed.
-            InvalidSpec: no model is named and the default is not cached; a folder holds no
-                model; or a Hub id is not cached while the Hub is switched off.
+            InvalidSpec: the folder that is named holds no model.
+            MetricFailed: no model is named and the default is not cached; or a Hub id is not
+                cached while the Hub is switched off.
         """
         if importlib.util.find_spec("bert_score") is None:
             raise DependencyMissing("metric 'bertscore'", "bertscore")
@@ -82,7 +84,7 @@ class BertScore(Metric):
                 )
         elif not _cached(self._model) and (_offline() or not self._named):
             what = f"{self._model!r} is not in the Hub's cache" if self._named else "no model"
-            raise InvalidSpec(
+            raise MetricFailed(
                 f"metric 'bertscore': {what}; name a folder or a cached Hub id of an encoder as "
                 "option 'model', for example {name: bertscore, model: ./encoder, num_layers: 5}"
             )
@@ -93,6 +95,7 @@ class BertScore(Metric):
         Raises:
             MetricFailed: the model does not load.
         """
+        layer = self._layer()
         rows: list[RowValues] = []
         pairs: list[Pair] = []
         for at, item in enumerate(inputs):
@@ -101,28 +104,55 @@ class BertScore(Metric):
             if not isinstance(references, Unscored) and not blank(item.prediction):
                 said = _clean(item.prediction)
                 pairs.extend(Pair(at, said, _clean(text)) for text in references)
-        empty = sum(row is EMPTY for row in rows) - len({pair.row for pair in pairs})
-        if not pairs:
-            return columns(self.outputs(), rows, self._signature(None, 0, empty))
-        encoder = Encoder.load(self._path(), self._layers)
-        for at, values in _best(encoder, pairs, self._batch).items():
-            rows[at] = values
-        cut = {p.row for p in pairs if encoder.too_long(p.said) or encoder.too_long(p.reference)}
-        return columns(self.outputs(), rows, self._signature(encoder, len(cut), empty))
+        compared = {pair.row for pair in pairs}
+        notices = _empty_notice(sum(row is EMPTY for row in rows) - len(compared))
+        if pairs:
+            encoder = Encoder.load(self._path(), layer)
+            for at, values in _best(encoder, pairs, self._batch).items():
+                rows[at] = values
+            notices += _cut_notice(encoder, pairs)
+        found = columns(self.outputs(), rows, self._signature(layer))
+        return [replace(found[0], notices=notices), *found[1:]]
 
     def _path(self) -> str:
         return str(Path(self._model).expanduser()) if _is_folder(self._model) else self._model
 
-    def _signature(self, encoder: Encoder | None, cut: int, empty: int) -> str:
+    def _layer(self) -> int:
+        """The layer asked for, else bert-score's choice for this model, else the last one."""
+        if self._layers is not None:
+            return self._layers
+        from bert_score.utils import model2layers
+
+        path = self._path()
+        return model2layers.get(path) or _depth(path)
+
+    def _signature(self, layer: int) -> str:
         name = self._model
         if _is_folder(name):
             name = "/".join(Path(name).expanduser().resolve().parts[-2:])
-        loaded = f"|layer:{encoder.layers}|window:{encoder.window}" if encoder else ""
         version = importlib.metadata.version("bert-score")
         return (
-            f"refs:best|model:{name}{loaded}|idf:no|rescaled:no|rows-truncated:{cut}"
-            f"|empty-predictions-as-0:{empty}|bert-score:{version}"
+            f"refs:best|model:{name}|layer:{layer}|idf:no|rescaled:no|empty-prediction:0"
+            f"|bert-score:{version}"
         )
+
+
+def _empty_notice(count: int) -> tuple[Notice, ...]:
+    if not count:
+        return ()
+    text = f"bertscore: {count} empty answers count as 0 in F1, precision and recall"
+    return (Notice("metric-empty-answers", text, count),)
+
+
+def _cut_notice(encoder: Encoder, pairs: Sequence[Pair]) -> tuple[Notice, ...]:
+    cut = {p.row for p in pairs if encoder.too_long(p.said) or encoder.too_long(p.reference)}
+    if not cut:
+        return ()
+    text = (
+        f"bertscore: in {len(cut)} answers the text or a reference is longer than the model's "
+        f"window of {encoder.window} tokens; only the first {encoder.window} were compared"
+    )
+    return (Notice("metric-truncated", text, len(cut)),)
 
 
 def _best(
@@ -160,44 +190,40 @@ def _offline() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """A loaded encoder.
+    """A loaded encoder, cut off behind the layer whose vectors are compared.
 
     Attributes:
-        layers: the layer whose vectors are compared.
         window: most tokens of a text, special ones included; longer texts are truncated.
     """
 
     model: Any
     tokenizer: Any
-    layers: int
     window: int
 
     @classmethod
-    def load(cls, name: str, layers: int | None) -> Encoder:
+    def load(cls, name: str, layer: int) -> Encoder:
         """Load a folder or a Hub id, on the graphics card where there is one.
 
         Raises:
             MetricFailed: it does not load, or has fewer layers.
         """
         try:
-            return cls._load(name, layers)
+            return cls._load(name, layer)
         except Exception as error:  # whatever the library raises, the metric alone is lost
             raise MetricFailed(
                 f"metric 'bertscore': model {name!r} could not be loaded: {error}"
             ) from error
 
     @classmethod
-    def _load(cls, name: str, layers: int | None) -> Encoder:
+    def _load(cls, name: str, layer: int) -> Encoder:
         from bert_score import utils
 
         tokenizer = utils.get_tokenizer(name)
-        if layers is None:
-            layers = utils.model2layers.get(name) or _depth(name)
-        model = utils.get_model(name, layers)
+        model = utils.get_model(name, layer)
         window = _window(model, tokenizer)
         tokenizer.model_max_length = window
         model.to("cuda" if utils.torch.cuda.is_available() else "cpu")
-        return cls(model, tokenizer, layers, window)
+        return cls(model, tokenizer, window)
 
     def too_long(self, text: str) -> bool:
         """Whether a text is truncated."""
@@ -236,18 +262,25 @@ class Encoder:
 
 
 def _depth(name: str) -> int:
-    """Number of layers in the configuration of a folder or of a cached Hub id."""
+    """Number of layers in the configuration of a folder or of a cached Hub id.
+
+    Raises:
+        MetricFailed: it does not say.
+    """
     from huggingface_hub import try_to_load_from_cache
 
     found = Path(name, "config.json") if Path(name).is_dir() else None
     cached = try_to_load_from_cache(name, "config.json") if found is None else None
     if isinstance(cached, str):
         found = Path(cached)
-    config = json.loads(found.read_text("utf-8")) if found is not None else {}
+    config = json.loads(found.read_text("utf-8")) if found is not None and found.is_file() else {}
     for key in ("num_hidden_layers", "n_layers", "n_layer", "num_layers"):
         if isinstance(config.get(key), int):
             return int(config[key])
-    raise ValueError("it does not say how many layers it has; give option 'num_layers'")
+    raise MetricFailed(
+        f"metric 'bertscore': the configuration of model {name!r} does not say how many layers it "
+        "has; give option 'num_layers'"
+    )
 
 
 def _window(model: Any, tokenizer: Any) -> int:

@@ -42,7 +42,8 @@ class BleuValue:
         whole = orders > 0 if self.effective_order else orders == ORDER
         short = np.where(system > 0, 1.0 - reference / np.where(system > 0, system, 1.0), 0.0)
         penalty = np.where(system < reference, np.exp(short), 1.0)
-        value = penalty * np.exp(logs / np.where(whole, orders, 1))
+        # The mean of logarithms may end just above 100.
+        value = np.minimum(100.0, penalty * np.exp(logs / np.where(whole, orders, 1)))
         return np.where(whole & matches.any(axis=-1) & (system > 0), value, 0.0)
 
 

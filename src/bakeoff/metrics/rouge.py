@@ -73,7 +73,7 @@ class Rouge(Metric):
         for at, values in zip(owners, self._score_pairs(pairs, ascii_only), strict=True):
             best = rows[at]
             rows[at] = values if isinstance(best, Unscored) else tuple(map(max, best, values))
-        return columns(self.outputs(), rows, self._signature(ascii_only))
+        return columns(self.outputs(), rows, self._signature())
 
     def _score_pairs(
         self, pairs: Sequence[tuple[str, str]], ascii_only: bool
@@ -90,11 +90,13 @@ class Rouge(Metric):
             lines = [part for line in lines for part in _SENTENCE_END.split(line)]
         return [tokenize(line) for line in lines if line]
 
-    def _signature(self, ascii_only: bool) -> str:
-        tokens = "rouge-score-default" if ascii_only else SIGNATURE
+    def _signature(self) -> str:
         sentences = "lines+punctuation" if self._split else "lines"
         stem = "porter" if self._stem else "no"
-        return f"refs:best|tok:{tokens}|stem:{stem}|sentences:{sentences}|like:rouge-score-0.1.2"
+        return (
+            f"refs:best|tok:{SIGNATURE},ascii:rouge-score-default|stem:{stem}"
+            f"|sentences:{sentences}|like:rouge-score-0.1.2"
+        )
 
 
 def _is_ascii(item: MetricInput) -> bool:

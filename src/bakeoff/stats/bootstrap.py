@@ -15,8 +15,9 @@ Combine = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 FEW = 100
 """Below this many units an interval is bias-corrected (BCa) and widened to Student's t."""
-MANY = 50_000
-"""Above this many units the bootstrap of a mean is replaced by its normal limit."""
+MANY = 100_000
+"""Above this many units a mean gets the normal interval, which its bootstrap tends to."""
+WILSON = "Wilson score interval of a share"
 _LEVELS = (0.025, 0.975)
 
 
@@ -53,28 +54,34 @@ def mean_interval(
 def mean_intervals(
     matrix: NDArray[np.float64],
     *,
+    shares: Sequence[bool] | None = None,
     groups: NDArray[np.intp] | None = None,
     seed: int = 0,
     draws: int | None = None,
 ) -> list[Interval]:
     """Means of columns that share their rows, with 95 % intervals.
 
-    - rows of zeros and ones, without groups: Wilson's score interval;
+    - shares (rows of zeros and ones), without groups: Wilson's score interval;
     - fewer than 100 rows (or groups): bias-corrected and accelerated bootstrap (Efron 1987) or
       Student's t, whichever end lies further out (alone, either covers too rarely in small
       samples), within the range of the draws;
-    - up to 50,000: percentile bootstrap; above: the normal limit;
-    - no row, one row, one group, or all values equal: no interval, and `method` says so. Groups
-      that all hold only zeros, or only ones: Wilson over groups.
+    - up to 100,000: percentile bootstrap; above: the normal interval, which it tends to;
+    - no row, one row, one group, or all values equal: no interval, and `method` says so. Shares
+      in groups that all hold only zeros, or only ones: Wilson over groups.
 
     Args:
         matrix: shape (rows, metrics); NaN is "not measured". Repeats of a row are averaged before.
+        shares: for each column, whether zeros and ones are wrong and right; false for open
+            scales, where they are amounts. Default: all are.
         groups: rows with one number are drawn together.
         seed: of the draws; the same seed draws the same rows for every column.
         draws: number of draws; default `draws_for`.
     """
     matrix = np.asarray(matrix, dtype=np.float64)
-    settled = [_settled(column, groups) for column in matrix.T]
+    kinds = [True] * matrix.shape[1] if shares is None else shares
+    settled = [
+        _settled(column, groups, share) for column, share in zip(matrix.T, kinds, strict=True)
+    ]
     open_columns = [at for at, found in enumerate(settled) if found is None]
     if open_columns:
         units = gather(matrix[:, open_columns], groups)
@@ -84,7 +91,7 @@ def mean_intervals(
     return [found for found in settled if found is not None]
 
 
-def _settled(column: Floats, groups: Groups | None) -> Interval | None:
+def _settled(column: Floats, groups: Groups | None, share: bool) -> Interval | None:
     """The interval where no bootstrap is needed."""
     seen = ~np.isnan(column)
     values, n = column[seen], int(seen.sum())
@@ -96,10 +103,10 @@ def _settled(column: Floats, groups: Groups | None) -> Interval | None:
         what = "one row" if n == 1 else "one group"
         return Interval(mean, None, None, f"{what}: no interval", n)
     equal = bool((values == values[0]).all())
-    binary = bool(np.isin(values, (0.0, 1.0)).all())
+    binary = share and bool(np.isin(values, (0.0, 1.0)).all())
     if binary and (groups is None or equal):
         low, high = wilson(mean * units, units)
-        return Interval(mean, low, high, "Wilson" if groups is None else "Wilson over groups", n)
+        return Interval(mean, low, high, WILSON if groups is None else f"{WILSON}, over groups", n)
     if equal:
         return Interval(mean, None, None, "all rows equal: no interval", n)
     return None
@@ -110,7 +117,10 @@ def wilson(successes: float, n: int) -> tuple[float, float]:
     share, squared = successes / n, Z * Z
     centre = (share + squared / (2 * n)) / (1 + squared / n)
     half = Z * np.sqrt(share * (1 - share) / n + squared / (4 * n * n)) / (1 + squared / n)
-    return rounded(max(0.0, float(centre - half))), rounded(min(1.0, float(centre + half)))
+    # Both ends are exact where nothing or everything is right; rounding would leave 1e-17 there.
+    low = 0.0 if successes <= 0 else max(0.0, float(centre - half))
+    high = 1.0 if successes >= n else min(1.0, float(centre + half))
+    return rounded(low), rounded(high)
 
 
 def _resampled(units: Units, seed: int, draws: int | None, kind: str) -> list[Interval]:
@@ -120,17 +130,24 @@ def _resampled(units: Units, seed: int, draws: int | None, kind: str) -> list[In
     if size > MANY:
         half = Z * _standard_error(units, value)
         bounds = np.stack([value - half, value + half])
-        method = "normal limit of the bootstrap"
+        method = f"normal interval: more than {MANY:,} {kind}, where the bootstrap tends to it"
     else:
         number = draws_for(size) if draws is None else draws
         drawn = np.concatenate([_means(w, units) for w in weights(size, number, seed)])
         left_out = (total - units.sums) / np.maximum(count - units.counts, 1.0)
         bounds, name = _bounds(value, drawn, left_out)
-        method = f"{name} bootstrap over {kind}, {number} draws"
+        method = _in_words(name, kind, number)
     return [
         Interval(rounded(value[at]), rounded(low), rounded(high), method, int(count[at]))
         for at, (low, high) in enumerate(bounds.T)
     ]
+
+
+def _in_words(name: str, kind: str, draws: int) -> str:
+    if name == "BCa/t":
+        what = f"bias-corrected (BCa) bootstrap over {kind}, {draws:,} draws"
+        return f"{what}, or Student's t where it reaches further"
+    return f"{name} bootstrap over {kind}, {draws:,} draws"
 
 
 def _means(weight: Floats, units: Units) -> Floats:
@@ -173,7 +190,7 @@ def careful_interval(values: Floats, seed: int) -> Interval:
     drawn = np.concatenate([_means(w, units) for w in weights(size, number, seed)])[:, 0]
     left_out = (values.sum() - values) / (size - 1)
     low, high = _careful(value, drawn, left_out)
-    method = f"BCa/t bootstrap over rows, {number} draws"
+    method = _in_words("BCa/t", "rows", number)
     return Interval(rounded(value), rounded(low), rounded(high), method, size)
 
 
@@ -236,7 +253,7 @@ def corpus_interval(
         return Interval(value, None, None, "all draws equal: no interval", n)
     left_out = combine(total - table).reshape(-1, 1)
     bounds, name = _bounds(np.array([value]), drawn[0].reshape(-1, 1), left_out)
-    method = f"{name} bootstrap over {kind}, {number} draws"
+    method = _in_words(name, kind, number)
     return Interval(value, rounded(bounds[0, 0]), rounded(bounds[1, 0]), method, n)
 
 

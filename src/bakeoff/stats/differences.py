@@ -79,7 +79,7 @@ def right_or_wrong(a: Floats, b: Floats) -> Found:
     )
     differing = table.only_a + table.only_b
     low, high = binary.newcombe(table)
-    method = "Newcombe; exact McNemar"
+    method = "Newcombe's interval for paired shares; exact McNemar test"
     if differing < binary.FEWEST_DIFFERING:
         method += f" (they differ on {differing} rows: too few to tell them apart at 5 %)"
     p = binary.mcnemar(table.only_a, table.only_b)
@@ -95,7 +95,7 @@ def plain(d: Floats, seed: int) -> Found:
         return Found(mean, low, high, p, f"all differences are {mean:g}; {test}", float(n))
     if n >= max(FEW, _SKEW * _skewness(d) ** 2):
         half = t_quantile(n - 1) * float(d.std(ddof=1)) / np.sqrt(n)
-        return Found(mean, mean - half, mean + half, p, f"t; {test}", float(n))
+        return Found(mean, mean - half, mean + half, p, f"Student's t; {test}", float(n))
     interval = careful_interval(d, seed)
     return Found(mean, interval.low, interval.high, p, f"{interval.method}; {test}", float(n))
 
@@ -111,7 +111,7 @@ def grouped(d: Floats, codes: Groups, seed: int) -> Found:
     residual = group_sums((d - mean).reshape(-1, 1), codes)[:, 0]
     error = float(np.sqrt(np.sum(residual**2) * number / (number - 1)) / n)
     p, test = permutation.sign_flip(sums, seed)
-    method = f"cluster t, {number} groups; {test} by group"
+    method = f"cluster-robust t, {number} groups; {test}, whole groups at a time"
     if number < FEWEST_GROUPS:
         method += f" (fewer than {FEWEST_GROUPS} groups: not to be relied on)"
     half = t_quantile(number - 1) * error
@@ -136,7 +136,7 @@ def corpus_metric(a: Side, b: Side, codes: Groups | None, seed: int) -> Found:
     else:
         tail = min(np.mean(gaps <= 0), np.mean(gaps >= 0))
         p, test = min(1.0, 2 * (float(tail) * draws + 1) / (draws + 1)), "share of draws beyond 0"
-    method = f"paired bootstrap over {kind}, {draws} draws; {test}"
+    method = f"paired bootstrap over {kind}, {draws:,} draws; {test}"
     if codes is not None and int(codes.max()) + 1 < FEWEST_GROUPS:
         method += f" (fewer than {FEWEST_GROUPS} groups: not to be relied on)"
     effective = float(len(a.values)) if codes is None else None
@@ -159,5 +159,5 @@ def these_rows(a: Side, b: Side, corpus: bool) -> Found:
     freedom = n * (min(a.repeats, b.repeats) - 1)
     half = t_quantile(freedom) * error
     p = t_p(gap / error, freedom) if error > 0 else float(gap == 0)
-    method = f"exactly these rows: t over {min(a.repeats, b.repeats)} repeats"
+    method = f"exactly these rows: Student's t over {min(a.repeats, b.repeats)} repeats"
     return Found(gap, gap - half, gap + half, p, method, float(n))

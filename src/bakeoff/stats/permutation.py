@@ -40,7 +40,7 @@ def sign_flip(differences: Floats, seed: int) -> tuple[float, str]:
     draws, hits = draws_for(n), 0
     for coins in _coins(n, draws, seed):
         hits += int(np.sum(np.abs((2 * coins - 1) @ moving) >= observed))
-    return (hits + 1) / (draws + 1), f"sign-flip test, {draws} draws"
+    return (hits + 1) / (draws + 1), f"sign-flip test, {draws:,} draws"
 
 
 def swapped(a: Floats, b: Floats, combine: Combine, seed: int) -> tuple[float, str]:
@@ -61,7 +61,7 @@ def swapped(a: Floats, b: Floats, combine: Combine, seed: int) -> tuple[float, s
         moved = coins @ change
         gaps = np.abs(combine(total_a + moved) - combine(total_b - moved))
         hits += int(np.sum(gaps >= observed))
-    return (hits + 1) / (draws + 1), f"approximate randomisation, {draws} draws"
+    return (hits + 1) / (draws + 1), f"approximate randomisation, {draws:,} draws"
 
 
 def _coins(n: int, draws: int, seed: int) -> Iterator[Floats]:

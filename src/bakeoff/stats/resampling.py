@@ -15,7 +15,7 @@ DRAWS = 10_000
 """Most draws."""
 _BUDGET = 20_000_000
 _FEWEST = 1_000
-_CHUNK = 4_000_000
+_CHUNK = 1_000_000  # small enough for the caches
 
 
 def draws_for(units: int) -> int:

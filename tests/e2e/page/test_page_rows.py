@@ -31,6 +31,12 @@ def test_filters_show_the_rows_of_their_kind(
     assert page.locator(f'[data-kind="{kind}"]').get_attribute("aria-pressed") == "true"
     assert page.locator("#row-list li").count() == count
     assert _count(page).startswith(f"{count} of 84")
+    page.locator("#row-list button").first.click()
+    page.locator('[data-kind="apart"]').click()
+    page.locator(f'[data-kind="{kind}"]').click()
+    page.locator(f'[data-kind="{kind}"]').click()
+    page.locator('[data-kind="apart"]').click()
+    assert page.locator(".detail-head small").text_content().endswith(f"of {count}")
     page.locator("#clear").click()
     assert _count(page) == "84 rows"
 

@@ -4,13 +4,13 @@ import random
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score
 
 from bakeoff.core.ports import Metric, MetricInput
 from bakeoff.metrics.exact import ExactMatch
 from bakeoff.metrics.labels import Accuracy, MacroF1
 from bakeoff.metrics.lengths import Compression, Length
 from bakeoff.metrics.squad import Squad
+from tests.support import part
 from tests.unit.metrics.samples import inputs
 
 
@@ -74,6 +74,9 @@ def test_accuracy() -> None:
 
 @pytest.mark.parametrize("labels", [None, ["a", "b", "e"]])
 def test_macro_f1_equals_scikit_learn(labels: list[str] | None) -> None:
+    part("sklearn")
+    from sklearn.metrics import f1_score
+
     rng = random.Random(5)
     true = rng.choices("abcd", weights=[8, 4, 2, 1], k=60)
     said = [t if rng.random() < 0.6 else rng.choice("abcz") for t in true]

@@ -36,7 +36,8 @@ def test_equals_bert_score(model: str) -> None:
     assert precision.values == pytest.approx(p.tolist(), abs=1e-6)
     assert recall.values == pytest.approx(r.tolist(), abs=1e-6)
     assert f1.values == pytest.approx(f.tolist(), abs=1e-6)
-    assert "|layer:5|window:512|" in f1.signature
+    assert "|layer:5|" in f1.signature
+    assert f1.notices == ()
 
 
 @pytest.mark.torch
@@ -52,7 +53,13 @@ def test_odd_and_long_rows_cost_only_themselves(model: str) -> None:
         assert one.values[6] == pytest.approx(1.0, abs=1e-5)
         assert all(one.values[at] is not None for at in (0, 7, 8))
     assert "|layer:6|" in scores[0].signature
-    assert "|rows-truncated:2|empty-predictions-as-0:2|" in scores[0].signature
+    assert [(n.code, n.rows) for n in scores[0].notices] == [
+        ("metric-empty-answers", 2),
+        ("metric-truncated", 2),
+    ]
+    assert "window of 512 tokens" in scores[0].notices[1].text
+    assert scores[1].notices == scores[2].notices == ()
+    assert scores[0].signature == BertScore({"model": model}).score([])[0].signature
 
 
 @pytest.mark.torch
@@ -63,17 +70,24 @@ def test_a_model_that_does_not_load_fails_the_metric_alone(model: str) -> None:
 
 def test_nothing_to_compare_loads_no_model() -> None:
     part("bert_score")
-    scores = BertScore({"model": "./nowhere"}).score(inputs([("", ("a",)), ("a", ())]))
-    assert scores[0].values == (0.0, None)
+    metric = BertScore({"model": "./nowhere", "num_layers": 3})
+    assert metric.score(inputs([("", ("a",)), ("a", ())]))[0].values == (0.0, None)
+
+
+def test_a_folder_that_does_not_say_its_layers_wants_the_option(tmp_path: Path) -> None:
+    part("bert_score")
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(MetricFailed, match="option 'num_layers'"):
+        BertScore({"model": str(tmp_path)}).score([])
 
 
 def test_what_is_missing_is_named_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part("bert_score")
-    with pytest.raises(InvalidSpec, match=r"no model; name a folder"):
+    with pytest.raises(MetricFailed, match=r"no model; name a folder"):
         BertScore({}).check()
-    with pytest.raises(InvalidSpec, match="'org/encoder' is not in the Hub's cache"):
+    with pytest.raises(MetricFailed, match="'org/encoder' is not in the Hub's cache"):
         BertScore({"model": "hf://org/encoder"}).check()
     with pytest.raises(InvalidSpec, match="no such folder with a config"):
         BertScore({"model": str(tmp_path)}).check()

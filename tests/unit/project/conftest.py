@@ -9,6 +9,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+
 from tests.unit.project.tree import ROOT
 
 

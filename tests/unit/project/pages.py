@@ -73,9 +73,9 @@ def blocks(text: str) -> list[Block]:
             marks = []
             found.append(block)
             continue
-        comments = list(COMMENT.finditer(line))
-        marks += [(m[1], m[2] or "", number) for m in comments]
-        if line.strip() and not comments and marks:
+        if not COMMENT.sub("", line).strip():  # prose may quote a comment
+            marks += [(m[1], m[2] or "", number) for m in COMMENT.finditer(line)]
+        elif marks:
             raise BadPage(f"line {marks[0][2]}: this comment stands before no code block")
     if marks:
         raise BadPage(f"line {marks[0][2]}: this comment stands before no code block")
@@ -97,9 +97,7 @@ def _mark(block: Block, marks: list[tuple[str, str, int]]) -> None:
     if block.language in REFUSED:
         raise BadPage(f"line {block.line}: write {REFUSED[block.language]}, not {block.language}")
     if block.skip is not None and block.skip not in SKIPS:
-        raise BadPage(
-            f"line {block.line}: skip={block.skip}; the reasons are {', '.join(SKIPS)}"
-        )
+        raise BadPage(f"line {block.line}: skip={block.skip}; the reasons are {', '.join(SKIPS)}")
     if marks and block.language not in RUN and block.file is None and block.skip is None:
         raise BadPage(f"line {block.line}: a block in {block.language or 'no language'} is not run")
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tests.unit.project.pages import BadPage, BlockFailed, Runner, blocks, matches, session
 from tests.unit.project.tree import ROOT
 
@@ -25,7 +26,7 @@ def test_the_page_does_what_it_says(
 
 def test_marks_are_read() -> None:
     (first, second, third) = blocks(
-        "# A\n<!-- run: file=a.csv -->\n\n```csv\na,b\n```\n\nText.\n\n"
+        "# A `<!-- run -->`\n<!-- run: file=a.csv -->\n\n```csv\na,b\n```\n\nText.\n\n"
         "  <!-- run: exit=2 --> <!-- expect: error: no -->\n  ```bash\n  bakeoff x\n  ```\n"
         "~~~json\n```\n~~~\n"
     )

@@ -4,11 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
+
 from tests.unit.project.tree import ROOT
 
 PAGES = sorted(
-    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "design").rglob("*.md")]
-    + [*(ROOT / "examples").rglob("*.md")]
+    path
+    for place in ("*.md", "docs/**/*.md", "design/**/*.md", "examples/**/*.md")
+    for path in ROOT.glob(place)
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 

@@ -1,10 +1,11 @@
-"""scripts/install.sh takes the CPU build of torch where there is no GPU, and says when it cannot."""
+"""scripts/install.sh takes the CPU build of torch where there is no GPU, or says so."""
 
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
+
 from tests.unit.project.tree import ROOT
 
 CPU = "torch==9.9+cpu"
@@ -58,8 +59,6 @@ def test_which_torch(
 def test_no_python_is_said(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHON": "no-such-python", "VENV": str(tmp_path / "venv")}
     command = ["bash", str(ROOT / "scripts" / "install.sh"), "run"]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "needs Python 3.11, 3.12 or 3.13" in done.stderr

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.unit.project.tree import SOURCE, Import, Module, imports, modules
 
 LAYERS = {
@@ -32,8 +33,10 @@ the other place: `bakeoff --help` must not load what a command needs."""
 
 THIRD_PARTY = {
     **dict.fromkeys(
-        ["torch", "transformers", "ctranslate2", "openvino", "openvino_genai", "accelerate"]
-        + ["tokenizers", "safetensors", "gguf", "peft", "bitsandbytes", "sentencepiece"],
+        [
+            *("torch", "transformers", "ctranslate2", "openvino", "openvino_genai", "accelerate"),
+            *("tokenizers", "safetensors", "gguf", "peft", "bitsandbytes", "sentencepiece"),
+        ],
         ("engines/", "metrics/bertscore.py"),
     ),
     "bert_score": ("metrics/bertscore.py",),
@@ -114,7 +117,7 @@ def _climbs(module: Module, entry: Import) -> Iterator[str]:
 
 def _unit(name: str) -> str:
     """`bakeoff.core.specs` -> `core`; empty for the package itself."""
-    return (name.split(".") + [""])[1]
+    return [*name.split("."), ""][1]
 
 
 def _targets(module: Module) -> Iterator[tuple[int, str]]:

@@ -7,6 +7,7 @@ import sys
 import tomllib
 
 import pytest
+
 from tests.unit.project.tree import ROOT, imports, modules
 
 GONE = {

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tests.guard import NetworkBlocked
 from tests.support import real_data, scale
 from tests.unit.project.tree import ROOT
@@ -113,8 +114,10 @@ def test_a_missing_part_fails_where_parts_are_required(
     inner = tmp_path / "test_inner.py"
     inner.write_text(INNER.format(module=module))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider"]
-        + ["--rootdir", str(tmp_path), "-q", str(inner)],
+        [
+            *(sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider"),
+            *("--rootdir", str(tmp_path), "-q", str(inner)),
+        ],
         cwd=ROOT,
         env={**os.environ, "BAKEOFF_REQUIRE_PARTS": required, "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from tests.unit.project.tree import SOURCE, Function, Module, functions, modules
 
 FILE_LINES = 500
@@ -16,6 +17,7 @@ MANY_PARAMETERS = {
     "cli/init.py:init": COMMAND,
     "cli/infer.py:infer": COMMAND,
     "cli/evaluate.py:evaluate": COMMAND,
+    "cli/data.py:data": COMMAND,
 }
 """Function -> why it may have more than six parameters."""
 

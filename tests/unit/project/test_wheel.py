@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from tests.unit.project.tree import ROOT, SOURCE
 
 

@@ -7,7 +7,9 @@ import pytest
 import scipy.stats
 from numpy.typing import NDArray
 
+from bakeoff.stats.bootstrap import MANY as MOST
 from bakeoff.stats.bootstrap import (
+    WILSON,
     bca_levels,
     corpus_interval,
     mean_interval,
@@ -39,15 +41,22 @@ def ratio(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
 )
 def test_wilson(successes: int, n: int, low: float, high: float) -> None:
     assert wilson(successes, n) == pytest.approx((low, high), abs=5e-5)
+    assert (wilson(0, n)[0], wilson(n, n)[1]) == (0.0, 1.0)
     binomial = scipy.stats.binomtest(successes, n).proportion_ci(method="wilson")
     assert wilson(successes, n) == pytest.approx((binomial.low, binomial.high))
 
 
 def test_right_or_wrong_gets_wilson() -> None:
     found = mean_interval(np.array([1.0] * 27 + [0.0] * 3))
-    assert found.method == "Wilson"
+    assert found.method == WILSON
     assert (found.value, found.n) == (0.9, 30)
     assert (found.low, found.high) == wilson(27, 30)
+
+
+def test_zeros_and_ones_of_an_open_scale_are_amounts() -> None:
+    ones, mixed = np.ones(5), np.array([0.0, 1.0, 1.0, 0.0, 1.0])
+    found = mean_intervals(np.column_stack([ones, mixed, mixed]), shares=[False, False, True])
+    assert [one.method.split()[0] for one in found] == ["all", "bias-corrected", "Wilson"]
 
 
 def test_percentile_is_that_of_scipy() -> None:
@@ -55,7 +64,7 @@ def test_percentile_is_that_of_scipy() -> None:
         (MANY,), np.mean, n_resamples=20_000, method="percentile", rng=1
     ).confidence_interval
     ours = mean_interval(MANY)
-    assert ours.method == "percentile bootstrap over rows, 10000 draws"
+    assert ours.method == "percentile bootstrap over rows, 10,000 draws"
     assert ours.low == pytest.approx(theirs.low, abs=0.0015)
     assert ours.high == pytest.approx(theirs.high, abs=0.0015)
 
@@ -73,7 +82,9 @@ def test_bca_is_that_of_scipy() -> None:
 def test_few_rows_get_the_outer_ends_of_bca_and_t() -> None:
     found = mean_interval(SKEWED)
     half = scipy.stats.t.ppf(0.975, 39) * SKEWED.std(ddof=1) / np.sqrt(40)
-    assert found.method == "BCa/t bootstrap over rows, 10000 draws"
+    assert found.method.startswith(
+        "bias-corrected (BCa) bootstrap over rows, 10,000 draws, or Stud"
+    )
     assert found.low == pytest.approx(SKEWED.mean() - half)
     assert found.high is not None
     assert found.high > SKEWED.mean() + half
@@ -87,8 +98,8 @@ def test_few_rows_get_the_outer_ends_of_bca_and_t() -> None:
         ([0.3], 0.3, False, "one row: no interval"),
         ([0.3, np.nan], 0.3, False, "one row: no interval"),
         ([0.5, 0.5, 0.5], 0.5, False, "all rows equal: no interval"),
-        ([1.0, 1.0, 1.0], 1.0, True, "Wilson"),
-        ([0.0, 0.0, 0.0], 0.0, True, "Wilson"),
+        ([1.0, 1.0, 1.0], 1.0, True, WILSON),
+        ([0.0, 0.0, 0.0], 0.0, True, WILSON),
     ],
 )
 def test_degenerate(
@@ -152,7 +163,7 @@ def test_groups_are_drawn_whole() -> None:
 def test_groups_without_spread() -> None:
     groups = np.repeat(np.arange(5), 4)
     found = mean_interval(np.ones(20), groups=groups)
-    assert found.method == "Wilson over groups"
+    assert found.method == f"{WILSON}, over groups"
     assert (found.low, found.high) == wilson(5, 5)
     assert mean_interval(RNG.random(4), groups=np.zeros(4, dtype=int)).method == (
         "one group: no interval"
@@ -160,10 +171,10 @@ def test_groups_without_spread() -> None:
 
 
 def test_very_many_rows_take_the_normal_limit() -> None:
-    values = RNG.random(60_000)
+    values = RNG.random(MOST + 1)
     found = mean_interval(values)
-    half = 1.959964 * values.std(ddof=1) / np.sqrt(60_000)
-    assert found.method == "normal limit of the bootstrap"
+    half = 1.959964 * values.std(ddof=1) / np.sqrt(MOST + 1)
+    assert found.method.startswith("normal interval: more than 100,000 rows")
     assert found.low == pytest.approx(values.mean() - half)
 
 

@@ -60,7 +60,7 @@ def test_right_or_wrong() -> None:
     a = np.array([1] * 20 + [1] * 12 + [0] * 2 + [0] * 16)
     b = np.array([1] * 20 + [0] * 12 + [1] * 2 + [0] * 16)
     found = pair(a, b)
-    assert found.method == "Newcombe; exact McNemar"
+    assert found.method == "Newcombe's interval for paired shares; exact McNemar test"
     assert found.difference == pytest.approx(0.2)
     assert (found.low, found.high) == pytest.approx((0.0562, 0.3292), abs=5e-5)
     assert found.p == pytest.approx(scipy.stats.binomtest(12, 14).pvalue)
@@ -78,7 +78,7 @@ def test_many_rows_take_t() -> None:
     found = pair(a, b)
     theirs = scipy.stats.ttest_rel(a, b)
     ends = theirs.confidence_interval(0.95)
-    assert found.method.startswith("t; sign-flip test, 10000 draws")
+    assert found.method.startswith("Student's t; sign-flip test, 10,000 draws")
     assert (found.low, found.high) == pytest.approx((ends.low, ends.high))
     assert found.p == pytest.approx(theirs.pvalue, abs=0.02)
 
@@ -86,7 +86,7 @@ def test_many_rows_take_t() -> None:
 @pytest.mark.parametrize("data", [RNG.normal(size=30), RNG.exponential(size=150) ** 3])
 def test_few_or_skewed_rows_take_the_bootstrap(data: Floats) -> None:
     found = pair(data, np.zeros(len(data)))
-    assert found.method.startswith("BCa/t bootstrap over rows, 10000 draws; sign-flip test")
+    assert found.method.startswith("bias-corrected (BCa) bootstrap over rows, 10,000 draws")
     assert found.low < found.difference < found.high  # type: ignore[operator]
 
 
@@ -99,7 +99,7 @@ def test_exact_sign_flip_is_that_of_scipy() -> None:
 def test_sign_flip_by_draws_and_by_t() -> None:
     d = RNG.normal(0.1, 1.0, size=400)
     p, how = sign_flip(d, 0)
-    assert how == "sign-flip test, 10000 draws"
+    assert how == "sign-flip test, 10,000 draws"
     assert p == pytest.approx(scipy.stats.ttest_1samp(d, 0).pvalue, abs=0.02)
     assert sign_flip(d, 0) == (p, how)
     many = RNG.normal(0.02, 1.0, size=2_000)
@@ -138,7 +138,9 @@ def test_groups_widen_the_interval_to_what_they_are_worth() -> None:
     found = pair(a, np.zeros(500), Setting("m", groups=groups))
     plain = pair(a, np.zeros(500))
     by_group = scipy.stats.ttest_1samp(a.reshape(50, 10).mean(axis=1), 0).confidence_interval()
-    assert found.method.startswith("cluster t, 50 groups; sign-flip test, 10000 draws by group")
+    assert found.method == (
+        "cluster-robust t, 50 groups; sign-flip test, 10,000 draws, whole groups at a time"
+    )
     assert (found.low, found.high) == pytest.approx((by_group.low, by_group.high))
     assert found.n == 500
     assert 45 < found.n_effective < 70  # type: ignore[operator]
@@ -166,7 +168,7 @@ def test_corpus_metric_agrees_with_the_mean_that_it_is() -> None:
     a, b = RNG.random(200), RNG.random(200)
     found = compare(corpus("a", a), corpus("b", b), SETTING)
     mean = pair(100 * a, 100 * b)
-    assert found.method.startswith("paired bootstrap over rows, 10000 draws; approximate random")
+    assert found.method.startswith("paired bootstrap over rows, 10,000 draws; approximate random")
     assert found.difference == pytest.approx(mean.difference)
     assert found.low == pytest.approx(mean.low, abs=0.4)
     assert found.p == pytest.approx(mean.p, abs=0.02)

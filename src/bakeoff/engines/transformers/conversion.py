@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 import torch
@@ -52,7 +53,7 @@ def convert(file: Path, folder: Path) -> None:
 @contextmanager
 def _no_bar() -> Iterator[None]:
     """The library's reader draws its progress with tqdm itself, past its own switch."""
-    reader = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
+    reader: Any = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
     drawn = reader.tqdm
     reader.tqdm = partial(drawn, disable=True)
     try:

@@ -65,16 +65,16 @@ def encode(
     Raises:
         PromptTooLong: it does not fit, and `truncate` refuses or cannot help.
     """
-    whole = dict(loaded.tokenizer(text, pair))
+    whole = dict(loaded.tokenizer(text, pair, verbose=False))
     limit, length = window(loaded), len(whole["input_ids"])
     if limit is None or length <= limit:
         return Encoded(_lists(whole))
     if truncate == "refuse":
         raise PromptTooLong(length, limit, "write `truncate: cut` to drop what does not fit")
+    if strategy == "only_first" and len(loaded.tokenizer("", pair)["input_ids"]) >= limit:
+        raise PromptTooLong(length, limit, "the part that may not be cut is too long by itself")
     short = dict(loaded.tokenizer(text, pair, truncation=strategy, max_length=limit))
     kept = len(short["input_ids"])
-    if kept > limit:
-        raise PromptTooLong(length, limit, "the part that may not be cut is too long by itself")
     return Encoded(_lists(short), length - kept)
 
 

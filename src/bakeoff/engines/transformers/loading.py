@@ -78,6 +78,9 @@ def load_model(facts: ModelFacts, options: EngineOptions) -> Loaded:
         with quiet(notices):
             tokenizer = _tokenizer(facts, files)
             model = _model(facts, files, placement, notices)
+            if "classify" in facts.capabilities.heads and model.config.pad_token_id is None:
+                # a decoder with labels reads its last real token, which it finds by this id
+                model.config.pad_token_id = tokenizer.pad_token_id
     except BakeoffError:
         _release(files)
         raise

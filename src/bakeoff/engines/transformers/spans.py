@@ -68,7 +68,7 @@ def windows(loaded: Loaded, ask: AnswerSpan) -> list[Window]:
         if not getattr(ask, name).strip():
             raise BadRow(f"the {name} is blank: an extractive model needs both")
     length = min(window(loaded) or _UNBOUNDED, MAX_WINDOW)
-    question = len(loaded.tokenizer(ask.question, "")["input_ids"])
+    question = len(loaded.tokenizer(ask.question, "", verbose=False)["input_ids"])
     room = length - question
     if room < 2:
         raise PromptTooLong(question, length - 2, "the question leaves no room for the context")

@@ -42,7 +42,12 @@ function revealRow() {
 
 function change(values) {
   Object.assign(state, values);
-  if (!("page" in values) && !("row" in values) && !("marks" in values) && !("against" in values)) state.page = "1";
+  const sameList = ["page", "marks", "against"].some((name) => name in values);
+  if (!sameList) {
+    state.page = "1";
+    // A row that the new list does not hold gives way to the first that it does.
+    if (!listed().some((row) => row.id === state.row)) state.row = "";
+  }
   writeAddress();
   drawRows();
 }

@@ -1,0 +1,97 @@
+"""Batches: nothing is lost, nothing is too large, like goes with like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bakeoff.core.errors import EngineFailed, OutOfMemory
+from bakeoff.engines.transformers.batching import Limits, plan, weight
+from bakeoff.engines.transformers.careful import Careful
+
+pytestmark = pytest.mark.torch
+
+
+@dataclass(frozen=True)
+class Item:
+    name: int
+    length: int
+    max_new: int = 10
+    group: str = "a"
+    lanes: int = 1
+
+
+ITEMS = st.lists(
+    st.builds(
+        Item,
+        name=st.integers(0, 10**9),
+        length=st.integers(1, 400),
+        max_new=st.sampled_from([0, 16, 64, 128]),
+        group=st.sampled_from("ab"),
+        lanes=st.sampled_from([1, 1, 4]),
+    ),
+    max_size=80,
+    unique_by=lambda item: item.name,
+)
+
+
+@given(ITEMS, st.integers(1, 16), st.integers(100, 5000))
+def test_every_row_once_in_batches_that_fit(items, rows, tokens):
+    limits = Limits(rows, tokens)
+    batches = plan(items, limits)
+    assert sorted(i.name for b in batches for i in b) == sorted(i.name for i in items)
+    for batch in batches:
+        assert len({item.group for item in batch}) == 1
+        assert limits.fits(batch)
+
+
+def test_sorting_leaves_little_padding():
+    items = [Item(n, 80 + (n * 37) % 320, 16 + (n * 53) % 112) for n in range(200)]
+    batches = plan(items, Limits(16, 10**6))
+    useful = sum(item.length + item.max_new for item in items)
+    assert sum(weight(batch) for batch in batches) < 1.35 * useful
+    assert len(batches) <= 17
+
+
+def test_memory_halves_the_batch_and_goes_on():
+    sizes = []
+
+    def compute(part):
+        sizes.append(len(part))
+        if len(part) > 3:
+            raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
+        return [item.name for item in part]
+
+    careful = Careful(Limits(16, 10**6), "cpu")
+    items = [Item(n, 10) for n in range(16)]
+    assert careful.run(items, compute) == list(range(16))
+    assert sizes == [16, 8, 4, 2, 2, 2, 2, 2, 2, 2, 2]
+    sizes.clear()
+    assert careful.run(items[:4], compute) == [0, 1, 2, 3]
+    assert sizes == [2, 2]
+
+
+def test_one_row_without_memory_fails_alone():
+    def compute(part):
+        if any(item.name == 5 for item in part):
+            raise MemoryError("no more")
+        return [item.name for item in part]
+
+    found = Careful(Limits(16, 10**6), "cpu").run([Item(n, 10) for n in range(8)], compute)
+    assert isinstance(found[5], OutOfMemory)
+    assert [one for one in found if one is not found[5]] == [0, 1, 2, 3, 4, 6, 7]
+
+
+def test_a_row_that_raises_fails_alone_and_tells_the_cause():
+    def compute(part):
+        if any(item.name == 2 for item in part):
+            raise IndexError("index out of range in self")
+        return [item.name for item in part]
+
+    found = Careful(Limits(16, 10**6), "cpu").run([Item(n, 10) for n in range(5)], compute)
+    assert isinstance(found[2], EngineFailed)
+    assert "IndexError: index out of range in self" in found[2].message
+    assert [found[n] for n in (0, 1, 3, 4)] == [0, 1, 3, 4]
