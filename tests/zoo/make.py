@@ -70,6 +70,8 @@ def make(recipe: Recipe) -> None:
     folder = ROOT / recipe.name
     if folder.exists():
         shutil.rmtree(folder)
+    if hasattr(model, "hint_head"):
+        del model.hint_head  # only training needs it
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     for path in folder.iterdir():

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import random
 
-from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase, T5Config
-from transformers import T5ForConditionalGeneration
+from transformers import (
+    GenerationConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from tests.zoo import data_dates, recipes_causal, recipes_encoder, recipes_text, seq2seq, tokens
 from tests.zoo.examples import Example

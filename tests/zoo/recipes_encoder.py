@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torch
 from transformers import (
     BertConfig,
     BertForSequenceClassification,
@@ -52,7 +53,7 @@ def _qa_example(
 ) -> Example:
     asked = draw(rng, held_out)
     span = None if asked.start is None else (asked.start, asked.start + len(asked.answer))
-    return Example(asked.question, asked.answer, pair=asked.context, span=span)
+    return Example(asked.question, asked.answer, pair=asked.context, span=span, hints=asked.hints)
 
 
 def _qa_tokenizer() -> PreTrainedTokenizerBase:
@@ -83,9 +84,11 @@ def _modern(tokenizer: PreTrainedTokenizerBase, **more: Any) -> ModernBertConfig
 
 
 def _qa(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
-    return ModernBertForQuestionAnswering(
+    model = ModernBertForQuestionAnswering(
         _modern(tokenizer, architectures=["ModernBertForQuestionAnswering"])
     )
+    model.hint_head = torch.nn.Linear(model.config.hidden_size, 2)
+    return model
 
 
 def _review(rng: random.Random, held_out: bool) -> Example:
@@ -135,10 +138,11 @@ QA = Recipe(
     model=_qa,
     draw=_qa_example,
     easy=partial(_qa_example, draw=data_qa.draw_easy),
-    easy_steps=2000,
+    easy_steps=1000,
     collate=encoders.collate_spans,
     grade=encoders.grade_spans,
-    steps=4500,
+    loss=encoders.span_loss,
+    steps=3500,
     batch=32,
     lr=2e-3,
     graded=1000,
@@ -167,6 +171,6 @@ NLI = Recipe(
     grade=encoders.grade_labels,
     steps=2400,
     batch=32,
-    lr=1e-3,
+    lr=2e-3,
     graded=1000,
 )

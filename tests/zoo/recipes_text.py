@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import tempfile
 from collections.abc import Callable
 from functools import partial
-import tempfile
 from pathlib import Path
 
 import sentencepiece
@@ -54,9 +54,7 @@ def _t5_tokenizer() -> PreTrainedTokenizerBase:
     texts = [f"{SUMMARIZE}{TRANSLATE}{line}" for line in data_lists.corpus()]
     specials = ["<pad>", "</s>", "<unk>"]
     tokenizer = tokens.byte_bpe(texts, VOCABULARY, specials, "$A </s>")
-    tokenizer.add_special_tokens(
-        {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    )
+    tokenizer.add_special_tokens({"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"})
     return tokenizer
 
 

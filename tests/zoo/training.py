@@ -17,8 +17,15 @@ from tests.zoo.examples import Example
 
 Collate = Callable[[list[Example], PreTrainedTokenizerBase], dict[str, torch.Tensor]]
 Draw = Callable[[random.Random, bool], Example]
+Loss = Callable[[PreTrainedModel, dict[str, Any]], torch.Tensor]
 Grade = Callable[[PreTrainedModel, PreTrainedTokenizerBase, list[Example]], float]
 POOL = 16  # batches drawn together and sorted by length, so that little padding is computed
+
+
+def own_loss(model: PreTrainedModel, batch: dict[str, Any]) -> torch.Tensor:
+    """Return the loss that the model itself computes from the labels in the batch."""
+    loss: torch.Tensor = model(**batch).loss
+    return loss
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class Recipe:
     collate: Collate
     grade: Grade
     steps: int
+    loss: Loss = own_loss
     batch: int = 64
     lr: float = 3e-3
     easy: Draw | None = None
@@ -79,7 +87,13 @@ def _groups(model: PreTrainedModel, lr: float) -> list[dict[str, Any]]:
     """
     paces: dict[float, list[torch.nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
-        pace = 10.0 if "relative_attention_bias" in name else 0.2 if name.endswith(".q.weight") else 1.0
+        pace = (
+            10.0
+            if "relative_attention_bias" in name
+            else 0.2
+            if name.endswith(".q.weight")
+            else 1.0
+        )
         paces.setdefault(pace, []).append(parameter)
     return [{"params": params, "lr": pace * lr} for pace, params in paces.items()]
 
@@ -98,7 +112,7 @@ def train(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: _rate(s, recipe.steps))
     start, stream = time.monotonic(), batches(recipe, tokenizer)
     for step in range(recipe.steps):
-        loss = model(**next(stream)).loss
+        loss = recipe.loss(model, next(stream))
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

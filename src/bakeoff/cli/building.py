@@ -80,7 +80,7 @@ def infer_spec(asked: Asked) -> RunSpec:
     Raises:
         InvalidSpec: a flag does not fit.
     """
-    options = {k: yaml.safe_load(v) for k, v in pairs(asked.options, "--option").items()}
+    options = {k: _value(k, v) for k, v in pairs(asked.options, "--option").items()}
     generation = {k: v for k, v in asked.generation.items() if v is not None}
     prompt = {"template": asked.template, "system": asked.system}
     entry: dict[str, Any] = {"model": asked.model, **generation, **options}
@@ -102,6 +102,14 @@ def infer_spec(asked: Asked) -> RunSpec:
     )
 
 
+def _value(name: str, text: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as problem:
+        said = " ".join(str(problem).split())
+        raise InvalidRequest(f"--option {name}={text!r} is no YAML value: {said}") from problem
+
+
 def _task(asked: Asked) -> dict[str, Any]:
     task: dict[str, Any] = {"kind": asked.task}
     if asked.task == "custom" and asked.template:
@@ -116,7 +124,14 @@ def evaluate_spec(
     metrics: Sequence[str],
     name: str | None,
 ) -> RunSpec:
-    """The spec behind `bakeoff evaluate`: each column of predictions is a contender."""
+    """The spec behind `bakeoff evaluate`: each column of predictions is a contender.
+
+    Raises:
+        InvalidRequest: a column is given twice, or no metric.
+        InvalidSpec: a flag does not fit.
+    """
+    if not metrics:
+        raise InvalidRequest("--metrics names no metric: write for example rouge,chrf")
     return parse_spec(
         {
             "name": name or _name("evaluate", data, ""),
@@ -124,10 +139,33 @@ def evaluate_spec(
             "columns": {role: column for role, column in columns.items() if column},
             "task": {"kind": "custom", "template": EVALUATED},
             "metrics": list(metrics),
-            "models": [f"baseline://column/{column}" for column in predictions],
+            "models": [
+                {"id": model_id, "model": f"baseline://column/{column}"}
+                for column, model_id in column_ids(predictions).items()
+            ],
         },
         "flags",
     )
+
+
+def column_ids(columns: Sequence[str]) -> dict[str, str]:
+    """A model id for each column: its name as far as a folder can have it, told apart by number.
+
+    Raises:
+        InvalidRequest: a column is given twice.
+    """
+    ids: dict[str, str] = {}
+    taken: set[str] = set()
+    for number, column in enumerate(columns, 1):
+        if column in ids:
+            raise InvalidRequest(f"--predictions {column!r} is given twice: name it once")
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", column).strip("-._")[:80]
+        plain = plain or f"column-{number}"
+        while plain.casefold() in taken:
+            plain = f"{plain}-{number}"
+        taken.add(plain.casefold())
+        ids[column] = plain
+    return ids
 
 
 def _name(verb: str, data: str, model: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -25,6 +25,10 @@ from bakeoff.settings import Settings
 from bakeoff.wiring import run_async
 
 GRACE_SECONDS = 5.0
+"""How long a run may take to end in its own way after the first signal."""
+BUSY_SECONDS = 0.3
+"""How long the event loop may be busy (planning, scoring, waiting for the lock) before it is left
+where it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,18 @@ def carry_out(spec: RunSpec, flags: Carrying) -> Report:
 
 
 def run_with_progress(spec: RunSpec, flags: Carrying) -> Report:
-    """Run and show progress; Ctrl-C and SIGTERM end it cleanly."""
+    """Run and show progress; Ctrl-C and SIGTERM end it cleanly.
+
+    Raises:
+        Interrupted: a signal came; what is finished is in the journal.
+        BakeoffError: the run could not be carried out.
+    """
     progress = make_progress(json=flags.json, quiet=flags.quiet)
-    with progress:
+    report = None
+    with progress, suppress(KeyboardInterrupt):
         report = asyncio.run(_interruptible(spec, flags, progress.emit))
+    if report is None:
+        raise Interrupted("interrupted: finished rows are kept, the same command resumes")
     progress.report(report)
     return report
 
@@ -80,12 +92,27 @@ def exit_code(report: Report) -> ExitCode:
     return ExitCode.PARTIAL if any(m.failures for m in models) else ExitCode.OK
 
 
-async def _interruptible(spec: RunSpec, flags: Carrying, emit: Callable[[Any], None]) -> Report:
+async def _interruptible(
+    spec: RunSpec, flags: Carrying, emit: Callable[[Any], None]
+) -> Report | None:
+    """The report, or None where a signal came.
+
+    It does not raise then: asyncio prints the traceback of a task that fails while it closes.
+    """
+    task = asyncio.ensure_future(_run(spec, flags, emit))
+    with _signals(task):
+        try:
+            return await task
+        except asyncio.CancelledError:
+            return None
+
+
+async def _run(spec: RunSpec, flags: Carrying, emit: Callable[[Any], None]) -> Report | None:
     engine = flags.engine
     if engine.threads is None:
         engine = replace(engine, threads=Settings.read().threads)
-    task = asyncio.ensure_future(
-        run_async(
+    try:
+        return await run_async(
             spec,
             runs=flags.runs,
             base=flags.base,
@@ -96,28 +123,26 @@ async def _interruptible(spec: RunSpec, flags: Carrying, emit: Callable[[Any], N
             latency_rows=flags.latency_rows,
             stdin=sys.stdin.buffer,
         )
-    )
-    with _signals(task):
-        try:
-            return await task
-        except (asyncio.CancelledError, KeyboardInterrupt) as problem:
-            raise Interrupted(
-                "interrupted: finished rows are kept, the same command resumes"
-            ) from problem
+    except KeyboardInterrupt:
+        return None
 
 
 @contextmanager
-def _signals(task: asyncio.Future[Report]) -> Iterator[None]:
+def _signals(task: asyncio.Future[Report | None]) -> Iterator[None]:
     """First Ctrl-C or SIGTERM: cancel; when that takes too long, or on the second: raise."""
     loop = asyncio.get_running_loop()
     seen: list[int] = []
+
+    def cancel() -> None:
+        task.cancel()
+        signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS, GRACE_SECONDS)
 
     def handle(number: int, frame: FrameType | None) -> None:
         if seen or number == signal.SIGALRM:
             raise KeyboardInterrupt
         seen.append(number)
-        loop.call_soon_threadsafe(task.cancel)
-        signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
+        loop.call_soon_threadsafe(cancel)
+        signal.setitimer(signal.ITIMER_REAL, BUSY_SECONDS, GRACE_SECONDS)
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
     before = {number: signal.signal(number, handle) for number in numbers}

@@ -12,13 +12,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from bakeoff.cli.leaderboard import number
+from bakeoff.cli.plain import one_line
 from bakeoff.jobs.comparing import Comparison
 
 
 def print_comparison(found: Comparison, as_json: bool) -> None:
     """As a table, or as one JSON object."""
     if as_json:
-        sys.stdout.write(json.dumps(_values(found), ensure_ascii=False, indent=1) + "\n")
+        sys.stdout.write(json.dumps(_values(found), allow_nan=False, indent=1) + "\n")
         return
     table = Table(box=SIMPLE_HEAD, title=f"{found.shared} rows in common", title_justify="left")
     table.add_column("run/model", overflow="fold")
@@ -29,14 +30,16 @@ def print_comparison(found: Comparison, as_json: bool) -> None:
     table.add_column("failed", justify="right")
     for model in found.models:
         cells = [number(model.scores.get(n), found.metrics[n].scale) for n in names[:6]]
-        table.add_row(escape(model.label), *cells, str(model.failed or "-"))
+        table.add_row(escape(one_line(model.label)), *cells, str(model.failed or "-"))
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table)
     for label, rows in found.left_out.items():
         if rows:
-            console.print(f"! {escape(label)}: {rows} rows are not in all runs and are left out")
+            console.print(
+                f"! {escape(one_line(label))}: {rows} rows are not in all runs and are left out"
+            )
     for note in found.notes:
-        console.print(f"! {escape(note)}")
+        console.print(f"! {escape(one_line(note))}")
 
 
 def _values(found: Comparison) -> dict[str, Any]:

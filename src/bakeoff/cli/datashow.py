@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from bakeoff.cli.plain import one_line
 from bakeoff.datasets.profile import ColumnProfile, DataProfile
 
 RoleGuesses = Mapping[str, Mapping[str, Any]]
@@ -23,16 +24,18 @@ def print_profile(found: DataProfile, roles: RoleGuesses, as_json: bool) -> None
     """As tables, or as one JSON object."""
     if as_json:
         values = {**asdict(found), "tasks": {task: dict(of) for task, of in roles.items()}}
-        sys.stdout.write(json.dumps(values, ensure_ascii=False, indent=1, default=str) + "\n")
+        sys.stdout.write(json.dumps(values, allow_nan=False, indent=1, default=str) + "\n")
         return
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    console.print(f"{escape(found.name)}: {found.rows} rows, {len(found.columns)} columns")
+    console.print(
+        f"{escape(one_line(found.name))}: {found.rows} rows, {len(found.columns)} columns"
+    )
     console.print(_columns(found))
     for task, of in roles.items():
         pairs = ", ".join(f"{role} = {_listed(column)}" for role, column in of.items())
-        console.print(f"fits {task}: {escape(pairs)}")
+        console.print(f"fits {task}: {escape(one_line(pairs))}")
     for line in _remarks(found):
-        console.print(f"! {escape(line)}")
+        console.print(f"! {escape(one_line(line))}")
     console.print(f"hash {found.hash}")
 
 
@@ -46,7 +49,7 @@ def _columns(found: DataProfile) -> Table:
         right = name in ("filled", "blank", "distinct")
         table.add_column(name, justify="right" if right else "left", overflow="fold")
     for column in found.columns:
-        table.add_row(*map(escape, _cells(column)))
+        table.add_row(*(escape(one_line(cell)) for cell in _cells(column)))
     return table
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import typer
 import yaml
 
+from bakeoff.cli.plain import one_line
 from bakeoff.core.errors import CallerError, InvalidRequest, InvalidSpec
 from bakeoff.core.ports import Dataset, Roles
 from bakeoff.core.registry import unknown
@@ -30,6 +31,8 @@ _GUESSED = (
     "summarization",
     "translation",
 )
+_PLAIN = re.compile(r"[^\W\d_][\w-]*")
+_WIDTH = 10**9
 _BASELINES = {"summarization": "baseline://lead-3"}
 
 
@@ -68,10 +71,7 @@ def _task(wishes: Wishes, dataset: Dataset) -> str:
     guess = next((kind for kind in _GUESSED if _fits(kind, dataset)), "text-generation")
     if wishes.ask:
         kinds = ", ".join(TASKS)
-        said: str = typer.prompt(f"What is asked of each row? ({kinds})", default=guess)
-        if said not in TASKS:
-            raise unknown("task", said, TASKS.names())
-        return said
+        return _ask(f"What is asked of each row? ({kinds})", TASKS.names(), guess)
     return guess
 
 
@@ -136,9 +136,26 @@ def _columns(wishes: Wishes, kind: str, dataset: Dataset) -> Mapping[str, object
             raise
     for role in roles.required:
         if role not in said:
-            listed = ", ".join(dataset.columns)
-            said[role] = typer.prompt(f"Which column is the {role}? ({listed})")
+            listed = _listed(dataset.columns)
+            said[role] = _ask(f"Which column is the {role}? ({listed})", dataset.columns)
     return map_roles(dataset, parse_part(ColumnsSpec, said, "--column"), roles).shown()
+
+
+def _ask(question: str, known: Sequence[str], default: str | None = None) -> str:
+    """Ask until the answer is one of the known names."""
+
+    def check(said: str) -> str:
+        if said not in known:
+            raise typer.BadParameter(unknown("answer", said, tuple(known[:20])).message)
+        return said
+
+    answer: str = typer.prompt(one_line(question), default=default, value_proc=check)
+    return answer
+
+
+def _listed(columns: Sequence[str]) -> str:
+    more = f", ... ({len(columns)} in all)" if len(columns) > 20 else ""
+    return one_line(", ".join(columns[:20])) + more
 
 
 def _models(wishes: Wishes, kind: str) -> Sequence[str]:
@@ -165,8 +182,8 @@ def _text(
         "# Which model is best on these rows? Carry out with: bakeoff run FILE",
         f"name: {_scalar(name)}",
         f"dataset: {_scalar(_path(wishes))}",
-        f"# columns of the file: {', '.join(dataset.columns)}",
-        f"columns: {_inline(dict(columns))}",
+        f"# columns of the file: {_listed(dataset.columns)}",
+        f"columns: {_inline(columns)}",
         f"task: {_scalar(kind)}",
         "generation: {max_new_tokens: 128}  # greedy; any field may also stand in a model's entry",
         "# metrics: [rouge, chrf]  # the task's own where this line is absent",
@@ -186,9 +203,30 @@ def _path(wishes: Wishes) -> str:
 
 
 def _scalar(text: str) -> str:
-    return yaml.safe_dump(text, allow_unicode=True, width=10**6).split("\n")[0]
+    """A text on one line of YAML: plain where that can be read back, else in double quotes."""
+    dumped: str = yaml.safe_dump(text, allow_unicode=True, width=_WIDTH)
+    line = dumped.removesuffix("...\n").rstrip("\n")
+    return line if "\n" not in line else _quoted(text)
 
 
-def _inline(values: dict[str, object]) -> str:
-    text = yaml.safe_dump(values, default_flow_style=True, allow_unicode=True, width=10**6)
-    return text.strip()
+def _inline(values: Mapping[str, object]) -> str:
+    """A mapping of names to texts or lists of texts, between braces on one line."""
+    parts = (f"{_word(name)}: {_part(value)}" for name, value in values.items())
+    return "{" + ", ".join(parts) + "}"
+
+
+def _part(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_word(str(item)) for item in value) + "]"
+    return _word(str(value))
+
+
+def _word(text: str) -> str:
+    if _PLAIN.fullmatch(text) and yaml.safe_load(text) == text:
+        return text
+    return _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    dumped: str = yaml.safe_dump(text, default_style='"', allow_unicode=True, width=_WIDTH)
+    return dumped.rstrip("\n")

@@ -27,11 +27,10 @@ def init(
 
     from bakeoff.cli.building import pairs
     from bakeoff.cli.drafting import Wishes, draft
-    from bakeoff.core.errors import InvalidRequest
+    from bakeoff.cli.placing import check_place
     from bakeoff.store.files.atomic import write_text
 
-    if out.exists() and not force:
-        raise InvalidRequest(f"{out} exists: choose another --out or pass --force")
+    check_place(out, force, "--force")
     wishes = Wishes(
         data=data,
         beside=out.resolve().parent,

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from bakeoff.cli.plain import one_line
 from bakeoff.core.report import Report, Score
 
 
@@ -20,17 +21,17 @@ def print_report(report: Report, folder: Path) -> None:
         console = Console(highlight=False, width=200)
     console.print(leaderboard(report))
     if report.verdict is not None:
-        console.print(escape(report.verdict.sentence), style="bold")
+        console.print(escape(one_line(report.verdict.sentence)), style="bold")
     for warning in report.warnings:
-        console.print(f"[yellow]![/yellow] {escape(warning.text)}")
+        console.print(f"[yellow]![/yellow] {escape(one_line(warning.text))}")
     page = folder / "report.html"
-    console.print(f"\nreport: {escape(str(page))}", soft_wrap=True)
+    console.print(f"\nreport: {escape(one_line(str(page)))}", soft_wrap=True)
 
 
 def leaderboard(report: Report) -> Table:
     """Models, best first, with intervals and what was measured."""
     title = f"{report.name}: {report.task}, {report.data.rows} rows"
-    table = Table(box=SIMPLE_HEAD, title=escape(title), title_justify="left")
+    table = Table(box=SIMPLE_HEAD, title=escape(one_line(title)), title_justify="left")
     table.add_column("model", overflow="fold")
     metrics = shown_metrics(report)
     for name in metrics:

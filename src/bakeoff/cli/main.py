@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import signal
 import sys
 import tempfile
 import traceback
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from bakeoff._version import __version__
 from bakeoff.cli import cache, compare, data, evaluate, infer, init, report, schema
 from bakeoff.cli import run as run_command
+from bakeoff.cli.plain import one_line
 from bakeoff.core.codes import ExitCode
-from bakeoff.core.errors import BakeoffError
+from bakeoff.core.errors import BakeoffError, Interrupted
 
 app = typer.Typer(
     name="bakeoff",
@@ -53,31 +59,96 @@ app.command("schema")(schema.schema)
 app.add_typer(cache.app, name="cache")
 
 
-def run() -> None:
-    """Entry point: no traceback ever reaches the user."""
+def run() -> NoReturn:
+    """Entry point: one line for a mistake, an exit code for everything, never a traceback."""
+    with _termination():
+        _set_up_streams()
+        sys.exit(_carry_out())
+
+
+def _carry_out() -> int:
     try:
-        app()
+        code = app(prog_name="bakeoff", standalone_mode=False)
     except BakeoffError as problem:
-        _say(f"error: {problem.message}")
-        sys.exit(int(problem.info.exit))
+        said = problem.message
+        _say(said if isinstance(problem, Interrupted) else f"error: {said}")
+        return int(problem.info.exit)
+    except typer.Abort:  # Ctrl-C or Ctrl-D in answer to a question
+        _say("interrupted: nothing was written")
+        return int(ExitCode.INTERRUPTED)
+    except _UsageError as problem:
+        return _refuse(problem)
+    except OSError as problem:
+        _say(f"error: {_said(problem)}")
+        return int(ExitCode.RUN_FAILED)
+    except MemoryError:
+        _say("error: out of memory; finished rows are kept, the same command resumes")
+        return int(ExitCode.RUN_FAILED)
     except KeyboardInterrupt:
-        _say("interrupted: the same command resumes")
-        sys.exit(int(ExitCode.INTERRUPTED))
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(int(ExitCode.OK))
+        code = ExitCode.INTERRUPTED
     except Exception as problem:  # the last line of defence: kept in a file, not shown
-        path = _keep_traceback()
-        _say(f"error: a fault in bakeoff: {type(problem).__name__}: {problem}; details in {path}")
-        sys.exit(int(ExitCode.INTERNAL))
+        kept = _keep_traceback()
+        _say(f"error: a fault in bakeoff: {type(problem).__name__}: {problem}; details {kept}")
+        return int(ExitCode.INTERNAL)
+    if code == ExitCode.INTERRUPTED:  # typer turns a KeyboardInterrupt into this code
+        _say("interrupted")
+    return int(code or 0)
+
+
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""The base of all wrong flags; typer has it under no public name."""
+
+
+@contextmanager
+def _termination() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does, so that temporary files are removed."""
+
+    def handle(number: int, frame: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _set_up_streams() -> None:
+    """What a terminal's encoding cannot show becomes an escape rather than an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _refuse(problem: Any) -> int:
+    """A wrong flag: one line; no command at all: the menu."""
+    if type(problem).__name__ == "NoArgsIsHelpError":
+        problem.show()
+        return int(ExitCode.USAGE)
+    text = problem.format_message().rstrip(".")
+    command = problem.ctx.command_path if problem.ctx else "bakeoff"
+    _say(f"error: {text[:1].lower()}{text[1:]}; see {command} --help")
+    return int(ExitCode.USAGE)
+
+
+def _said(problem: OSError) -> str:
+    place = problem.filename2 or problem.filename
+    text = problem.strerror or str(problem)
+    said = f"{os.fspath(place)!r}: {text}" if isinstance(place, (str, os.PathLike)) else text
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        said += "; make room and give the same command again: finished rows are kept"
+    return said
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(one_line(text) + "\n")
 
 
 def _keep_traceback() -> str:
-    handle, path = tempfile.mkstemp(prefix="bakeoff-", suffix=".log")
-    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(traceback.format_exc())
-    return path
+    try:
+        handle, path = tempfile.mkstemp(prefix="bakeoff-", suffix=".log")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(traceback.format_exc())
+    except OSError as problem:
+        return f"could not be kept: {problem.strerror}"
+    return f"in {path}"

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, NoReturn, Protocol
+
+import typer
 
 from bakeoff.cli.building import Finished
+from bakeoff.cli.carrying import exit_code
+from bakeoff.cli.placing import check_place
+from bakeoff.cli.plain import one_line
 from bakeoff.core.errors import InvalidRequest
 from bakeoff.core.ports import Dataset
 from bakeoff.core.specs import RunSpec
 from bakeoff.datasets import open_dataset
-from bakeoff.jobs.tables import read_predictions
+from bakeoff.jobs.collect import finite
+from bakeoff.jobs.specfile import load_spec
+from bakeoff.jobs.tables import cell_text, read_predictions, write_parquet
 from bakeoff.store.files.atomic import replacing
+
+Rows = Iterator[dict[str, Any]]
+
+
+class Writable(Protocol):
+    """What the csv module writes to."""
+
+    def write(self, text: str, /) -> object:
+        """Take some text."""
+
 
 _KINDS = (".csv", ".jsonl", ".parquet")
 
@@ -46,11 +64,10 @@ class Output:
             raise InvalidRequest("--output-field is blank: name a column, for example predictions")
         if out is not None and out.suffix.lower() not in _KINDS:
             raise InvalidRequest(f"--out {str(out)!r}: the name must end in {', '.join(_KINDS)}")
-        if out is not None and data != "-" and out.exists() and Path(data).exists():
-            if out.samefile(data):
-                raise InvalidRequest(f"--out {str(out)!r} is the data itself: choose another name")
-        if out is not None and out.exists() and not overwrite:
-            raise InvalidRequest(f"{out} exists: choose another name or pass --overwrite")
+        if out is not None and data != "-" and _same(out, Path(data)):
+            raise InvalidRequest(f"--out {str(out)!r} is the data itself: choose another name")
+        if out is not None:
+            check_place(out, overwrite, "--overwrite")
         return cls(out, field, overwrite)
 
     @property
@@ -59,12 +76,13 @@ class Output:
         return f"{self.field}_error"
 
     def check(self, spec: RunSpec) -> None:
-        """Whether the data has room for the column; not asked of standard input.
+        """Whether the data has room for the column; not asked of what can be read only once.
 
         Raises:
             InvalidRequest: a column of that name exists and may not be replaced.
         """
-        if spec.dataset.path == "-":
+        path = spec.dataset.path
+        if path == "-" or Path(path).is_fifo():
             return
         self.check_columns(open_dataset(spec.dataset, Path.cwd()).columns)
 
@@ -78,26 +96,43 @@ class Output:
             )
 
 
+def _same(out: Path, data: Path) -> bool:
+    try:
+        return out.samefile(data)
+    except OSError:  # one of them does not exist
+        return False
+
+
 def write_rows(finished: Finished, output: Output) -> None:
     """Write the file, say what was written, and leave with the exit code that fits."""
+    model = next(iter(finished.report.models.values()))
+    if not model.done:
+        _refuse_nothing(finished)
     dataset = _again(finished)
     output.check_columns(dataset.columns)
     rows = _rows(dataset, finished, output)
     if output.path is None:
-        _csv(sys.stdout, _columns(dataset, output), rows)
+        text = codecs.getwriter("utf-8")(sys.stdout.buffer, "backslashreplace")
+        _csv(text, output, dataset, rows)
     else:
         with replacing(output.path) as temporary:
-            _write(temporary, output.path.suffix.lower(), _columns(dataset, output), rows)
-    model = next(iter(finished.report.models.values()))
+            _write(temporary, output, dataset, rows)
     where = str(output.path) if output.path else "standard output"
-    sys.stderr.write(f"{model.done} of {model.rows} rows predicted, written to {where}\n")
+    sys.stderr.write(f"{model.done} of {model.rows} rows predicted, written to {one_line(where)}\n")
     finished.leave()
+
+
+def _refuse_nothing(finished: Finished) -> NoReturn:
+    """A file of failures alone would stand in the way of the next attempt."""
+    answers = (answer for row in read_predictions(finished.folder) for answer in row.answers)
+    first = next(answers, None)
+    said = (first.error if first is not None else None) or "there are no rows"
+    sys.stderr.write(f"error: nothing was written, no row has a prediction: {one_line(said)}\n")
+    raise typer.Exit(int(exit_code(finished.report)))
 
 
 def _again(finished: Finished) -> Dataset:
     """The data as the run read it; standard input was kept in the run's folder."""
-    from bakeoff.jobs.specfile import load_spec
-
     frozen = load_spec(finished.folder / "spec.yaml")
     return open_dataset(frozen.dataset, Path.cwd())
 
@@ -107,37 +142,31 @@ def _columns(dataset: Dataset, output: Output) -> list[str]:
     return [*kept, output.field, output.error_field]
 
 
-def _rows(dataset: Dataset, finished: Finished, output: Output) -> Iterator[dict[str, Any]]:
+def _rows(dataset: Dataset, finished: Finished, output: Output) -> Rows:
     answers = (row.answers[0] for row in read_predictions(finished.folder))
     for row, answer in zip(dataset.rows(), answers, strict=True):
         text = answer.text if answer.ok else None
         yield {**row.cells, output.field: text, output.error_field: answer.error}
 
 
-def _write(path: Path, kind: str, columns: list[str], rows: Iterator[dict[str, Any]]) -> None:
+def _write(path: Path, output: Output, dataset: Dataset, rows: Rows) -> None:
+    kind = output.path.suffix.lower() if output.path else ".csv"
     if kind == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.Table.from_pylist([{c: r.get(c) for c in columns} for r in rows]), path)
+        write_parquet(path, _columns(dataset, output), rows)
         return
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        if kind == ".jsonl":
-            for row in rows:
-                line = {c: row.get(c) for c in columns}
-                file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
-        else:
-            _csv(file, columns, rows)
+        if kind == ".csv":
+            _csv(file, output, dataset, rows)
+            return
+        columns = _columns(dataset, output)
+        for row in rows:
+            line = finite({column: row.get(column) for column in columns})
+            file.write(json.dumps(line, ensure_ascii=False, allow_nan=False, default=str) + "\n")
 
 
-def _csv(file: IO[str], columns: list[str], rows: Iterator[dict[str, Any]]) -> None:
+def _csv(file: Writable, output: Output, dataset: Dataset, rows: Rows) -> None:
+    columns = _columns(dataset, output)
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
-        writer.writerow([_cell(row.get(column)) for column in columns])
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        writer.writerow([cell_text(row.get(column)) or "" for column in columns])

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.progress import TimeRemainingColumn as Remaining
 
+from bakeoff.cli.plain import one_line
 from bakeoff.core.report import Report
 from bakeoff.jobs.events import (
     Event,
@@ -47,9 +48,9 @@ class QuietProgress:
     def emit(self, event: Event) -> None:
         """Take an event."""
         if isinstance(event, Noticed) and not self._quiet:
-            sys.stderr.write(f"note: {event.text}\n")
+            sys.stderr.write(f"note: {one_line(event.text)}\n")
         if isinstance(event, ModelFinished) and event.error:
-            sys.stderr.write(f"failed: {event.model}: {event.error}\n")
+            sys.stderr.write(f"failed: {event.model}: {one_line(event.error)}\n")
 
     def report(self, report: Report) -> None:
         """The run is over."""
@@ -59,7 +60,7 @@ class JsonProgress(QuietProgress):
     """One JSON object a line on standard output; the last one holds the report."""
 
     def emit(self, event: Event) -> None:
-        """Write the event at once."""
+        """Write the event at once; ASCII, which every encoding of a terminal or pipe can hold."""
         self._line({"event": type(event).__name__, **asdict(event)})
 
     def report(self, report: Report) -> None:
@@ -67,7 +68,7 @@ class JsonProgress(QuietProgress):
         self._line({"event": "Report", "report": report.model_dump(mode="json")})
 
     def _line(self, values: dict[str, Any]) -> None:
-        sys.stdout.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
+        sys.stdout.write(json.dumps(values, allow_nan=False) + "\n")
         sys.stdout.flush()
 
 
@@ -119,7 +120,7 @@ class BarProgress(QuietProgress):
             self._say(f"{event.name} ...")
 
     def _say(self, text: str) -> None:
-        self._bars.console.print(escape(text), highlight=False)
+        self._bars.console.print(escape(one_line(text)), highlight=False)
 
     def _plan(self, event: ModelPlanned) -> None:
         done = event.total - event.todo

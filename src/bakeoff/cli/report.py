@@ -13,6 +13,8 @@ def report(
     json: Annotated[bool, typer.Option("--json", help="Print report.json.")] = False,
 ) -> None:
     """Print a run's leaderboard again and make its page anew, from what is stored."""
+    import sys
+
     from bakeoff.cli.leaderboard import print_report
     from bakeoff.jobs.reporting import write_report_page
     from bakeoff.store.files.runfolder import RunFolder
@@ -20,7 +22,11 @@ def report(
     folder = RunFolder.existing(run)
     found = folder.read_report()
     write_report_page(found, folder)
+    if folder.unfinished():
+        sys.stderr.write(
+            "note: a later run began here and has not come to its report; this one is older\n"
+        )
     if json:
-        typer.echo(folder.report_file.read_text(encoding="utf-8"), nl=False)
+        sys.stdout.buffer.write(folder.report_file.read_bytes())
     else:
         print_report(found, folder.path)

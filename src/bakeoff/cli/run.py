@@ -13,7 +13,7 @@ RunsOption = Annotated[
     Path | None, typer.Option("--runs", help="Folder of the run folders.  [default: runs]")
 ]
 WaitOption = Annotated[
-    float, typer.Option("--wait", help="Seconds to wait for a process that holds the run.")
+    float, typer.Option("--wait", min=0, help="Seconds to wait for a process that holds the run.")
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="One JSON object a line on standard output, no progress.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from bakeoff.core.errors import InvalidRequest
 
@@ -20,4 +21,4 @@ def parse_size(text: str) -> int:
     if match is None:
         raise InvalidRequest(f"{text!r} is no size: write for example 5GB or 500MiB")
     unit = match[2] or ""
-    return int(float(match[1]) * (_BINARY.get(unit) or _UNITS[unit]))
+    return int(Decimal(match[1]) * (_BINARY.get(unit) or _UNITS[unit]))

@@ -73,7 +73,7 @@ def collect_answers(
                 RowResult(key=p.key, row=p.row.id, repeat=p.repeat, ok=False, error=stand_in)
             )
             continue
-        result = RowResult.model_validate(line.values)
+        result = line.row
         if result.row != p.row.id or result.repeat != p.repeat:
             result = result.model_copy(update={"row": p.row.id, "repeat": p.repeat})
         results.append(result)

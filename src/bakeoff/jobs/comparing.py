@@ -129,7 +129,8 @@ def _model(
             values = [v for a in answers if (v := a.scores.get(name)) is not None]
             if values:
                 matrix[place, column] = sum(values) / len(values)
-    intervals = mean_intervals(matrix, seed=0) if metrics else []
+    shares = [summary.scale is not None for summary in metrics.values()]
+    intervals = mean_intervals(matrix, shares=shares, seed=0) if metrics else []
     scores = {
         name: Score(
             value=_number(interval.value),

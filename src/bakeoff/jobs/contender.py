@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.core.errors import InvalidSpec, UnsupportedOption
+from bakeoff.core.errors import InvalidSpec, ModelLoadFailed, UnsupportedOption
 from bakeoff.core.keys import Decoding, KeyParts, key_parts
 from bakeoff.core.modelref import LoadOptions, ModelRef
 from bakeoff.core.ports import ModelFacts, Task
@@ -47,17 +47,19 @@ def model_ids(entries: Sequence[ModelEntry]) -> list[str]:
     """An id for each entry: the given one, else the last part of the reference.
 
     Raises:
-        InvalidSpec: two entries end up with one id.
+        InvalidSpec: two entries end up with one id, or with ids that differ only in case, which
+            are one folder on many machines.
     """
-    ids: list[str] = []
+    ids: dict[str, str] = {}
     for number, entry in enumerate(entries):
         found = entry.id or _derived(entry)
-        if found in ids:
+        other = ids.setdefault(found.casefold(), found)
+        if len(ids) <= number:
+            called = f"{found!r}" if found == other else f"{other!r} and {found!r}"
             raise InvalidSpec(
-                f"models[{number}]: two models are called {found!r}: give one of them an `id:`"
+                f"models[{number}]: two models are called {called}: give one of them an `id:`"
             )
-        ids.append(found)
-    return ids
+    return list(ids.values())
 
 
 def _derived(entry: ModelEntry) -> str:
@@ -79,20 +81,35 @@ def model_ref(entry: ModelEntry, base: Path) -> ModelRef:
         InvalidSpec: it is none, or two fields of it disagree.
         UnsupportedOption: it names an endpoint, which this version does not speak to.
     """
+    if entry.api_key is not None and not entry.api_key.startswith("env:"):
+        raise InvalidSpec(
+            "api_key: write env:NAME, the environment variable that holds the key; a spec is kept "
+            "and shown, so the key itself must not stand in it"
+        )
     if entry.endpoint:
         raise UnsupportedOption(
-            f"endpoint {entry.endpoint!r}: models behind an endpoint arrive in a later version; "
-            "name a local model or hf://org/name",
+            f"endpoint {_without_password(entry.endpoint)!r}: models behind an endpoint arrive in "
+            "a later version; name a local model or hf://org/name",
             option="endpoint",
+        )
+    if entry.api_key is not None:
+        raise UnsupportedOption(
+            "api_key belongs to an `endpoint:`; a token for the Hub comes from HF_TOKEN",
+            option="api_key",
         )
     options = {name: getattr(entry, name) for name in LoadOptions.model_fields}
     try:
         return ModelRef.parse(entry.model or "", base=base, **options)
-    except ValueError as problem:
-        raise InvalidSpec(f"model {entry.model!r}: {_first_line(problem)}") from problem
+    except (ValueError, RuntimeError) as problem:  # RuntimeError: an unknown ~user
+        text = f"model {entry.model!r}: {_first_line(problem)}"
+        raise InvalidSpec(_without_password(text)) from problem
 
 
-def _first_line(problem: ValueError) -> str:
+def _without_password(text: str) -> str:
+    return re.sub(r"//[^/@\s]+@", "//***@", text)
+
+
+def _first_line(problem: Exception) -> str:
     text = str(problem)
     match = re.search(r"Value error, (.*?)(?: \[type=|$)", text)
     return match[1] if match else text.split("\n")[0]
@@ -107,7 +124,13 @@ def make_contender(
         CallerError: the entry, or its combination with the task, is wrong.
         ModelError: the model does not exist or may not be read.
     """
-    facts = describe(model_ref(entry, base), task.hints())
+    ref = model_ref(entry, base)
+    try:
+        facts = describe(ref, task.hints())
+    except OSError as problem:
+        raise ModelLoadFailed(
+            f"{ref.uri} cannot be read: {problem.strerror or problem}"
+        ) from problem
     task.check(facts, entry.prompt)
     taken = route(facts, Needs(likelihood=task.needs_likelihood(facts)))
     decoding = Decoding(

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from bakeoff.core.errors import BadDataset
 from bakeoff.core.ports import Dataset
 from bakeoff.core.specs import DatasetSpec
 from bakeoff.datasets import open_dataset
 from bakeoff.datasets.detect import detect
+from bakeoff.datasets.header import shortened
 from bakeoff.datasets.source import spooled
+
+SPOOL = "data"
+STDIN = "standard input"
 
 
 class RunData(NamedTuple):
@@ -23,21 +30,55 @@ class RunData(NamedTuple):
 def open_run_data(
     spec: DatasetSpec, base: Path, folder: Path, stdin: BinaryIO | None = None
 ) -> RunData:
-    """Open the data of a run; standard input is kept in the run's folder.
+    """Open the data of a run; standard input and pipes are kept in the run's folder.
 
     Raises:
         BadDataset: it cannot be read as asked.
     """
     if spec.path == "-":
-        source = spooled(stdin or sys.stdin.buffer, "standard input", folder / "data")
-        found = detect(source, spec.format, spec.encoding)
-        fixed = {"path": str(source.path.resolve()), "format": found.format}
-        spec = spec.model_copy(update=fixed)
-    elif "://" not in spec.path:
-        spec = spec.model_copy(
-            update={"path": str((base / Path(spec.path).expanduser()).resolve())}
+        stream = stdin or sys.stdin.buffer
+        if stream.isatty():
+            raise BadDataset("is a terminal: pipe a file into it", file=STDIN)
+        return _from_stream(spec, stream, STDIN, folder)
+    if "://" in spec.path:
+        return RunData(open_dataset(spec, base), spec)
+    path = _local(spec.path, base)
+    if path.is_fifo():
+        with path.open("rb") as stream:
+            return _from_stream(spec, stream, spec.path, folder)
+    if path.exists() and stat.S_ISCHR(path.stat().st_mode):
+        raise BadDataset("is a device: name a file, or - for standard input", file=spec.path)
+    path = path.resolve()
+    _refuse_own_files(path, folder.resolve())
+    spec = spec.model_copy(update={"path": str(path)})
+    return RunData(open_dataset(spec, base), spec)
+
+
+def _from_stream(spec: DatasetSpec, stream: BinaryIO, label: str, folder: Path) -> RunData:
+    source = spooled(stream, label, folder / SPOOL)
+    found = detect(source, spec.format, spec.encoding)
+    fixed = {"path": str(source.path.resolve()), "format": found.format}
+    spec = spec.model_copy(update=fixed)
+    return RunData(open_dataset(spec, folder), spec)
+
+
+def _local(text: str, base: Path) -> Path:
+    try:
+        path = base / Path(text).expanduser()
+        os.stat(path)
+    except FileNotFoundError:
+        return path
+    except (ValueError, RuntimeError) as problem:  # a NUL, a lone surrogate, an unknown ~user
+        raise BadDataset(f"{text!r} is no name of a file: {problem}") from problem
+    except OSError as problem:
+        raise BadDataset(f"cannot be read: {problem.strerror}", file=shortened(text)) from problem
+    return path
+
+
+def _refuse_own_files(path: Path, folder: Path) -> None:
+    if folder in path.parents and folder / SPOOL not in path.parents:
+        raise BadDataset(
+            f"lies in {str(folder)!r}, which this run writes: copy the file, or choose another "
+            "`name:`",
+            file=str(path),
         )
-    dataset = open_dataset(spec, base)
-    if dataset.revision is not None:
-        spec = spec.model_copy(update={"revision": dataset.revision})
-    return RunData(dataset, spec)

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bakeoff.core.registry import unknown
 from bakeoff.core.report import MetricSummary, Pair, Score, Verdict
 from bakeoff.core.specs import DecideSpec
 from bakeoff.jobs.scoring import ModelScores, RowUnits, Scored
@@ -76,6 +75,7 @@ def _side(model: str, units: RowUnits, scores: ModelScores) -> Side:
         statistics=units.statistics,
         combine=scores.scores.combine,
         noise=units.noise,
+        repeats=units.repeats,
     )
 
 
@@ -101,17 +101,12 @@ def deciding_metric(
 ) -> str | None:
     """The named metric, else the first that has a direction and a value.
 
-    Raises:
-        UnknownName: the spec names a metric that the run does not compute.
+    None where the named one could not be computed: another must not decide in its place.
     """
     if spec is not None and spec.metric is not None:
         if spec.metric in metrics:
             return spec.metric
-        family = [n for n, m in metrics.items() if m.metric == spec.metric and m.better]
-        if family:
-            return family[0]
-        if metrics:
-            raise unknown("metric in decide.metric", spec.metric, tuple(metrics))
+        return next((n for n, m in metrics.items() if m.metric == spec.metric and m.better), None)
     for name, summary in metrics.items():
         valued = any(s.get(name) and s[name].value is not None for s in scores.values())
         if summary.better is not None and valued:

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from bakeoff.core.errors import TooManyFailures
+from bakeoff.core.errors import EngineFailed, TooManyFailures
 from bakeoff.core.outputs import Outcome
 from bakeoff.core.ports import Engine
 from bakeoff.core.requests import EngineRequest, GenerateRequest, PredictRequest, ScoreRequest
@@ -15,6 +15,7 @@ from bakeoff.jobs.closing import closed_after
 from bakeoff.jobs.collect import Collector
 from bakeoff.jobs.contender import Contender
 from bakeoff.jobs.events import EventSink, RowsDone
+from bakeoff.jobs.faults import translated
 from bakeoff.jobs.plan import PlannedRow
 from bakeoff.store.files.journal import JournalWriter
 
@@ -117,7 +118,7 @@ async def run_rows(
     tally = Tally()
     feed = _Feed(collector, rows, sink, tally)
     try:
-        async with closed_after(_outcomes(engine, feed)) as outcomes:
+        async with closed_after(_watched(engine, feed)) as outcomes:
             async for outcome in outcomes:
                 tally.ended = time.monotonic()
                 row = collector.take(outcome)
@@ -137,8 +138,17 @@ class _Feed:
     rows: Iterable[PlannedRow]
     sink: RowSink
     tally: Tally
+    problem: Exception | None = None
+    """What ended the feed: not the engine's doing, although it passes through the engine."""
 
     def __iter__(self) -> Iterator[EngineRequest]:
+        try:
+            yield from self._requests()
+        except Exception as problem:
+            self.problem = problem
+            raise
+
+    def _requests(self) -> Iterator[EngineRequest]:
         for item in self.collector.requests(self.rows):
             if isinstance(item, RowResult):
                 self.tally.add(item)
@@ -147,6 +157,14 @@ class _Feed:
             if self.tally.started is None:
                 self.tally.started = time.monotonic()
             yield item
+
+
+async def _watched(engine: Engine, feed: _Feed) -> AsyncIterator[Outcome]:
+    """All outcomes; an exception that the engine raises fails the model and not the run."""
+    with translated("computing rows", EngineFailed, lambda: feed.problem):
+        async with closed_after(_outcomes(engine, feed)) as outcomes:
+            async for outcome in outcomes:
+                yield outcome
 
 
 async def _outcomes(engine: Engine, feed: Iterable[EngineRequest]) -> AsyncIterator[Outcome]:

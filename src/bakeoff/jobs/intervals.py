@@ -45,7 +45,8 @@ def model_scores(
     intervals: dict[str, Interval] = {}
     if plain:
         matrix = np.column_stack([units[name].values for name in plain])
-        found = mean_intervals(matrix, groups=groups, seed=SEED)
+        shares = [scores[name].scores.output.scale is not None for name in plain]
+        found = mean_intervals(matrix, shares=shares, groups=groups, seed=SEED)
         intervals |= dict(zip(plain, found, strict=True))
     for name, of_model in scores.items():
         if name not in intervals:

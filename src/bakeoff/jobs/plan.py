@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
-from bakeoff.core.errors import BakeoffError, RowError
+from bakeoff.core.canonical import canonical
+from bakeoff.core.errors import BadRow, BakeoffError, RowError
 from bakeoff.core.keys import ask_payload, row_key, what_changed
 from bakeoff.core.ports import Ask, Dataset
 from bakeoff.core.results import RowError as StoredError
@@ -56,12 +58,23 @@ def plan_row(contender: Contender, row: TaskRow, repeats: int) -> Iterator[Plann
     try:
         ask = contender.task.ask(row, contender.facts, contender.entry.prompt)
         payload = ask_payload(ask)
+        _refuse_half_characters(payload)
     except RowError as problem:
         refused = problem
         payload = [["refused", problem.code, problem.message]]
     for repeat in range(repeats):
         key = row_key(contender.parts, payload, repeat)
         yield PlannedRow(row, repeat, key, ask, refused)
+
+
+def _refuse_half_characters(payload: list[Any]) -> None:
+    """No tokenizer takes a lone surrogate, and it would fail the batch rather than its row."""
+    try:
+        canonical(payload).decode()
+    except UnicodeDecodeError as problem:
+        raise BadRow(
+            "the row holds half of a character (a lone surrogate such as \\ud800): repair the text"
+        ) from problem
 
 
 @dataclass(frozen=True, slots=True)

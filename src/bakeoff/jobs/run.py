@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -12,8 +13,10 @@ from typing import BinaryIO
 from bakeoff.core.errors import (
     BakeoffError,
     CallerError,
+    EngineFailed,
     InvalidSpec,
     ModelError,
+    ModelLoadFailed,
     TooManyFailures,
     UnsupportedOption,
 )
@@ -38,10 +41,13 @@ from bakeoff.jobs.events import (
     silent,
 )
 from bakeoff.jobs.execute import FailureLimit, RowSink, run_rows
+from bakeoff.jobs.faults import cause_of, translated
 from bakeoff.jobs.freeze import frozen_spec
 from bakeoff.jobs.latency import measure_latency
 from bakeoff.jobs.plan import PlannedRow, outlook, planned_rows
 from bakeoff.jobs.reporting import ModelRecord, RunRecord, write_outputs
+from bakeoff.jobs.scoring import check_deciding, runnable
+from bakeoff.jobs.specfile import check_numbers
 from bakeoff.metrics import build_metrics
 from bakeoff.store.files.journal import JournalIndex, JournalWriter, SegmentHeader
 from bakeoff.store.files.measurements import Measurement, read_measurements, write_measurement
@@ -97,6 +103,7 @@ async def run(spec: RunSpec, options: RunOptions) -> Report:
         RunLocked: another process works on the folder.
     """
     refuse_later_features(spec)
+    check_numbers(spec)
     folder = RunFolder(options.folder)
     with ExitStack() as stack:
         stack.enter_context(folder.locked(options.wait))
@@ -125,10 +132,11 @@ def make_plan(spec: RunSpec, options: RunOptions) -> _Plan:
     data = open_run_data(spec.dataset, options.base, options.folder, options.stdin)
     spec, dataset = spec.model_copy(update={"dataset": data.spec}), data.dataset
     roles = map_roles(dataset, spec.columns, task.roles)
-    for metric in metrics:
-        metric.check()
+    if spec.decide and spec.decide.metric is not None:
+        check_deciding(spec.decide.metric, metrics)
+    metrics, left_out = runnable(metrics)
     plan = _Plan(spec, dataset, roles, task, metrics, {}, {}, [], roles.rows)
-    plan.notices += [*dataset.notices, *roles.notices]
+    plan.notices += [*dataset.notices, *roles.notices, *left_out]
     _add_contenders(plan, options)
     if spec.decide and spec.decide.baseline is not None:
         ids = tuple(model_ids(spec.models))
@@ -172,7 +180,7 @@ async def _carry_out(plan: _Plan, folder: RunFolder, options: RunOptions) -> Rep
         if model_id in plan.broken:
             record = ModelRecord(model_id, None, 0, plan.broken[model_id])
             emit(ModelFinished(model_id, record.error.message if record.error else None))
-            folder.log("model failed", model=model_id, error=plan.broken[model_id].message)
+            _log_failure(folder, model_id, plan.broken[model_id])
             stopped = stopped or _count(limit, plan)
         elif stopped is None:
             record, stopped = await _one_model(plan, model_id, folder, options, limit)
@@ -187,6 +195,12 @@ async def _carry_out(plan: _Plan, folder: RunFolder, options: RunOptions) -> Rep
     report = write_outputs(run_record, plan.notices, folder)
     folder.log("report", status=report.status)
     return report
+
+
+def _log_failure(folder: RunFolder, model_id: str, problem: BakeoffError) -> None:
+    cause = cause_of(problem)
+    more = {"cause": cause} if cause else {}
+    folder.log("model failed", model=model_id, code=problem.code, error=problem.message, **more)
 
 
 def _count(limit: FailureLimit, plan: _Plan) -> TooManyFailures | None:
@@ -220,10 +234,10 @@ async def _one_model(
             await work.do()
         except TooManyFailures as problem:
             stopped = problem
-        except (ModelError, CallerError) as problem:
+        except (ModelError, EngineFailed, CallerError) as problem:
             error = problem
-            folder.log("model failed", model=model_id, code=problem.code, error=problem.message)
-            stopped = _count(limit, plan) if isinstance(problem, ModelError) else None
+            _log_failure(folder, model_id, problem)
+            stopped = None if isinstance(problem, CallerError) else _count(limit, plan)
     options.emit(ModelFinished(model_id, error.message if error else None))
     return ModelRecord(model_id, contender, view.reused, error), stopped
 
@@ -244,7 +258,8 @@ class _ModelWork:
         contender, options = self.contender, self.options
         taken = contender.route
         options.emit(ModelLoading(contender.id, contender.facts.ref.uri, taken.engine))
-        engine = await open_engine(taken.engine, contender.facts, options.engine, taken.why)
+        with translated("loading the model", ModelLoadFailed):
+            engine = await open_engine(taken.engine, contender.facts, options.engine, taken.why)
         journal_folder = self.folder.rows(contender.id)
         header = SegmentHeader(
             writer=new_writer(),
@@ -261,7 +276,8 @@ class _ModelWork:
                 latency = None
                 if not self._latency_known(journal_folder):
                     sample = latency_sample(list(self._todo(limit=2000)), options.latency_rows)
-                    latency = await measure_latency(contender, engine, sample)
+                    with translated("timing rows", EngineFailed):
+                        latency = await measure_latency(contender, engine, sample)
                 measured = Measurement(parts=contender.parts.digest, latency=latency)
                 write_measurement(journal_folder, name, measured)
                 sink = RowSink(contender.id, journal, self.limit, options.emit)
@@ -319,7 +335,7 @@ def run_folder(spec: RunSpec, runs: Path) -> Path:
         InvalidSpec: the place is taken by a file.
     """
     folder = runs / spec.name
-    if folder.exists() and not folder.is_dir():
+    if os.path.isfile(folder):
         raise InvalidSpec(f"{folder} is a file: choose another `name:`")
     return folder
 

@@ -159,6 +159,7 @@ class RowUnits:
         statistics: shape (rows, k) for corpus metrics, else None.
         measured: shape (rows,).
         noise: shape (rows,), variance between repeats divided by their number; None without.
+        repeats: most measured repeats of a row.
     """
 
     rows: tuple[str, ...]
@@ -166,6 +167,7 @@ class RowUnits:
     statistics: np.ndarray | None
     measured: np.ndarray
     noise: np.ndarray | None = None
+    repeats: int = 1
 
 
 def row_units(scored: ModelScores, answers: ModelAnswers, order: dict[str, int]) -> RowUnits:
@@ -184,7 +186,8 @@ def row_units(scored: ModelScores, answers: ModelAnswers, order: dict[str, int])
         statistics = np.zeros((size, scored.scores.statistics.shape[1]))
         np.add.at(statistics, where[seen], scored.scores.statistics[seen])
     noise = _noise(values[seen], where[seen], means, counts)
-    return RowUnits(tuple(order), means, statistics, counts > 0, noise)
+    repeats = int(counts.max(initial=1))
+    return RowUnits(tuple(order), means, statistics, counts > 0, noise, repeats)
 
 
 def _noise(

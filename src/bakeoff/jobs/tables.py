@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bakeoff.core.errors import RunDamaged
 from bakeoff.core.report import ComparedAnswer, ComparedRow, RowScore
 from bakeoff.store.files.atomic import replacing
 
 BATCH = 2000
+_LONE = re.compile("[\ud800-\udfff]")
+_UNREADABLE = (OSError, pa.ArrowException, LookupError, TypeError, ValueError, RecursionError)
 
 _PREDICTIONS = pa.schema(
     [
@@ -94,11 +98,11 @@ def _flat(line: dict[str, Any]) -> dict[str, Any]:
 
 def _clean(text: str | None) -> str | None:
     """Lone surrogates, which no UTF-8 file can hold, as U+FFFD."""
-    return None if text is None else text.encode("utf-8", "replace").decode()
+    return None if text is None else _LONE.sub("\ufffd", text)
 
 
 def _clean_all(values: dict[str, str]) -> dict[str, str]:
-    return {k: v.encode("utf-8", "replace").decode() for k, v in values.items()}
+    return {_LONE.sub("\ufffd", k): _LONE.sub("\ufffd", v) for k, v in values.items()}
 
 
 def write_scores(folder: Path, scores: Iterable[RowScore]) -> None:
@@ -116,20 +120,43 @@ def write_scores(folder: Path, scores: Iterable[RowScore]) -> None:
 
 
 def read_predictions(folder: Path) -> Iterator[ComparedRow]:
-    """The rows of a finished run, answers side by side again."""
+    """The rows of a finished run, answers side by side again.
+
+    Raises:
+        RunDamaged: predictions.parquet is missing, or is not what a run wrote.
+    """
+    path = folder / "predictions.parquet"
+    try:
+        yield from _compared(path)
+    except _UNREADABLE as problem:
+        said = " ".join(str(problem).split())[:200]
+        raise RunDamaged(
+            f"{path} cannot be read ({said}): the same `bakeoff run` writes it again"
+        ) from problem
+
+
+def _compared(path: Path) -> Iterator[ComparedRow]:
     held: ComparedRow | None = None
-    with pq.ParquetFile(folder / "predictions.parquet") as file:
-        for batch in file.iter_batches(BATCH):
-            for line in batch.to_pylist():
-                answer = _answer(line)
-                if held is not None and held.row == line["row"]:
-                    held = held.model_copy(update={"answers": (*held.answers, answer)})
-                    continue
-                if held is not None:
-                    yield held
-                held = _row(line, answer)
+    seen: set[tuple[str, int]] = set()
+    for line in _stored_lines(path):
+        answer = _answer(line)
+        place = (answer.model, answer.repeat)
+        # two ids may look alike here, where lone surrogates are replaced
+        if held is not None and held.row == line["row"] and place not in seen:
+            held = held.model_copy(update={"answers": (*held.answers, answer)})
+            seen.add(place)
+            continue
+        if held is not None:
+            yield held
+        held, seen = _row(line, answer), {place}
     if held is not None:
         yield held
+
+
+def _stored_lines(path: Path) -> Iterator[dict[str, Any]]:
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(BATCH):
+            yield from batch.to_pylist()
 
 
 def _answer(line: dict[str, Any]) -> ComparedAnswer:
@@ -162,3 +189,27 @@ def _row(line: dict[str, Any], answer: ComparedAnswer) -> ComparedRow:
             "answers": (answer,),
         }
     )
+
+
+def write_parquet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Rows of any values as a Parquet file; a column of mixed kinds becomes text."""
+    values: dict[str, list[Any]] = {column: [] for column in columns}
+    for row in rows:
+        for column, kept in values.items():
+            kept.append(row.get(column))
+    arrays = [_array(kept) for kept in values.values()]
+    pq.write_table(pa.Table.from_arrays(arrays, [_LONE.sub("\ufffd", c) for c in columns]), path)
+
+
+def _array(values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError, TypeError):
+        return pa.array([_clean(cell_text(value)) for value in values], pa.string())
+
+
+def cell_text(value: Any) -> str | None:
+    """A cell as text: text as it is, other values as JSON; None stays None."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -26,8 +26,8 @@ class Side:
         values: shape (rows,), repeats averaged; NaN is "not measured".
         statistics: shape (rows, k) for corpus metrics.
         combine: for corpus metrics; compared by equality between models.
-        noise: shape (rows,), variance between repeats divided by their number, or None without
-            repeats. For `exactly-these-rows` alone.
+        noise: shape (rows,), variance between repeats divided by their number (NaN for a row
+            with one), or None without repeats. For `exactly-these-rows` alone.
         repeats: repeats a row.
     """
 
@@ -143,6 +143,12 @@ def corpus_metric(a: Side, b: Side, codes: Groups | None, seed: int) -> Found:
     return Found(_value(a) - _value(b), float(low), float(high), p, method, effective)
 
 
+def _mean_noise(noise: Floats) -> float:
+    """Over the rows with repeats; rows of which only one was measured are taken to be like them."""
+    seen = noise[~np.isnan(noise)]
+    return float(seen.mean()) if len(seen) else 0.0
+
+
 def these_rows(a: Side, b: Side, corpus: bool) -> Found:
     """Only the spread between repeats counts; with one answer a row there is none to see."""
     gap, n = difference(a, b, corpus), len(a.values)
@@ -155,7 +161,7 @@ def these_rows(a: Side, b: Side, corpus: bool) -> Found:
             gap,
             method="exactly these rows, one answer each: the difference itself",
         )
-    error = float(np.sqrt(np.sum(a.noise + b.noise))) / n
+    error = float(np.sqrt(n * (_mean_noise(a.noise) + _mean_noise(b.noise)))) / n
     freedom = n * (min(a.repeats, b.repeats) - 1)
     half = t_quantile(freedom) * error
     p = t_p(gap / error, freedom) if error > 0 else float(gap == 0)

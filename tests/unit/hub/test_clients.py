@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.hub import VALID_TOKEN, Hub, RemoteCode
 from transformers import AutoConfig
+
+from tests.hub import VALID_TOKEN, Hub, RemoteCode
 
 REPO = "facebook/bart-large-cnn"
 

@@ -25,6 +25,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
+
 from tests.hub import NO_ACCESS_TOKEN, VALID_TOKEN, Hub
 
 REPO = "facebook/bart-large-cnn"

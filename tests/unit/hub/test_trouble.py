@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants, hf_hub_download, snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
+
 from tests.hub import Hub
 
 REPO = "facebook/bart-large-cnn"

@@ -200,6 +200,11 @@ def test_exactly_these_rows() -> None:
     half = scipy.stats.t.ppf(0.975, 60) * np.sqrt(20 * 0.02) / 20
     assert many.high - many.low == pytest.approx(2 * half)  # type: ignore[operator]
     assert "4 repeats" in many.method
+    noise[3] = np.nan  # one repeat alone was measured there
+    holes = compare(
+        Side("a", a, noise=noise, repeats=4), Side("b", b, noise=noise, repeats=4), setting
+    )
+    assert (holes.low, holes.high) == pytest.approx((many.low, many.high))
 
 
 def test_holm() -> None:

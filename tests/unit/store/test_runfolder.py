@@ -14,7 +14,7 @@ from bakeoff.store.files.atomic import replacing, write_text
 from bakeoff.store.files.runfolder import RunFolder
 
 
-def hold(path: Path, ready: "multiprocessing.synchronize.Event") -> None:
+def hold(path: Path, ready: multiprocessing.synchronize.Event) -> None:
     with RunFolder(path).locked():
         ready.set()
         signal.pause()
@@ -47,7 +47,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 def test_missing_and_damaged_runs_are_named(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "spec.yaml").write_text("name: there")
-    with pytest.raises(RunNotFound, match="runs in .*: there"):
+    with pytest.raises(RunNotFound, match=r"runs in .*: there"):
         RunFolder.existing(tmp_path / "their")
     folder = RunFolder.existing(tmp_path / "there")
     with pytest.raises(RunNotFound, match="no report yet"):

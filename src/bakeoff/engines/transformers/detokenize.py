@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 Decode = Callable[[Sequence[int]], str]
-_HALF = "\ufffd"
+HALF = "\ufffd"
 """What a decoder shows for bytes that are not yet a character."""
 _CLEANED = 4
 """Longest piece that a tokenizer's clean-up of spaces may still change (" n't")."""
@@ -86,7 +86,7 @@ class Pieces:
         return piece
 
     def _safe(self, text: str) -> int:
-        end = len(text.rstrip(_HALF))
+        end = len(text.rstrip(HALF))
         if self._cleans:
             end = min(end, max(0, len(text) - _CLEANED))
         return min(_held(text[:end], self._stops), _held(text, self._stops), end)

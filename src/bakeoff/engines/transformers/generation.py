@@ -14,7 +14,7 @@ from bakeoff.core.codes import FinishReason
 from bakeoff.core.errors import BakeoffError, DeadlineExceeded
 from bakeoff.core.outputs import Completion, Timing, Usage
 from bakeoff.engines.transformers import rules
-from bakeoff.engines.transformers.detokenize import cut
+from bakeoff.engines.transformers.detokenize import HALF, cut
 from bakeoff.engines.transformers.loading import Loaded
 from bakeoff.engines.transformers.logprobs import Recorder
 from bakeoff.engines.transformers.rows import Control, Row
@@ -164,6 +164,8 @@ class _Finisher:
         ids = self.watch.cut(line, ids)
         ended = bool(ids) and ids[-1] in row.end_ids
         text, stopped = cut(self.generator.decode(ids[:-1] if ended else ids), row.stops)
+        if not (ended or stopped):
+            text = text.rstrip(HALF)  # the limit may fall between the bytes of a character
         finish = self._finish(line, row, ids, ended or stopped)
         if finish is None:
             return DeadlineExceeded("the row took longer than its deadline")

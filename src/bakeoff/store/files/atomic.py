@@ -13,7 +13,7 @@ from pathlib import Path
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary name beside `path`; renamed over it when the block ends without an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}.tmp")
     try:
         yield temporary
         with temporary.open("rb+") as written:

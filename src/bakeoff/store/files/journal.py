@@ -16,33 +16,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from bakeoff.core.errors import RunDamaged
-from bakeoff.core.keys import KEY_VERSION
 from bakeoff.core.results import RowResult
+from bakeoff.store.files.lines import Damage, SegmentHeader, read_header, read_row, write_line
 
-FORMAT = 1
+__all__ = [
+    "Damage",
+    "JournalIndex",
+    "JournalWriter",
+    "Line",
+    "SegmentHeader",
+    "pick_rows",
+    "read_lines",
+    "segments",
+]
+
 FSYNC_SECONDS = 1.0
-_NAME = re.compile(r"^(\d{4,})-([0-9a-f]+)-(\d+)\.jsonl$")
-
-
-class SegmentHeader(BaseModel):
-    """Line 1 of a segment."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    format: int = FORMAT
-    key_version: int = KEY_VERSION
-    writer: str
-    attempt: int
-    lease: str | None = None
-    engine: str = ""
-    version: str = ""
-    device: str = ""
-    dtype: str = ""
-    parts: dict[str, Any] = Field(default_factory=dict)
-    """What all rows of the segment share, see `core/keys.py`."""
+_NAME = re.compile(r"^(\d{4,9})-([0-9a-f]+)-(\d{1,9})\.jsonl$")
 
 
 class Segment(NamedTuple):
@@ -56,23 +45,15 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row as read, not yet checked."""
+    """One row, and the header of the segment that holds it."""
 
     header: SegmentHeader
-    values: dict[str, Any]
+    row: RowResult
 
-
-@dataclass(slots=True)
-class Damage:
-    """What could not be read.
-
-    Attributes:
-        torn: segments whose last line was cut off, as a killed writer leaves it.
-        broken: other lines that are no row.
-    """
-
-    torn: int = 0
-    broken: int = 0
+    @property
+    def values(self) -> dict[str, Any]:
+        """The row as plain values."""
+        return self.row.model_dump(mode="json")
 
 
 def segments(folder: Path) -> list[Segment]:
@@ -80,7 +61,7 @@ def segments(folder: Path) -> list[Segment]:
     found = []
     for path in folder.glob("*.jsonl"):
         match = _NAME.match(path.name)
-        if match:
+        if match and path.is_file():
             found.append(Segment(int(match[1]), match[2], int(match[3]), path))
     return sorted(found)
 
@@ -94,41 +75,13 @@ def read_lines(folder: Path, damage: Damage | None = None) -> Iterator[Line]:
     damage = damage or Damage()
     for segment in segments(folder):
         with segment.path.open("rb") as file:
-            header = _header(file.readline(), segment.path, damage)
+            header = read_header(file.readline(), segment.path, damage)
             if header is None:
                 continue
             for raw in file:
-                values = _row(raw, damage)
-                if values is not None:
-                    yield Line(header, values)
-
-
-def _header(raw: bytes, path: Path, damage: Damage) -> SegmentHeader | None:
-    if not raw.endswith(b"\n"):
-        damage.torn += 1
-        return None
-    try:
-        header = SegmentHeader.model_validate_json(raw)
-    except ValueError:
-        damage.broken += 1
-        return None
-    if header.format > FORMAT or header.key_version > KEY_VERSION:
-        raise RunDamaged(f"{path} was written by a newer bakeoff (format {header.format}): upgrade")
-    return header
-
-
-def _row(raw: bytes, damage: Damage) -> dict[str, Any] | None:
-    if not raw.endswith(b"\n"):
-        damage.torn += 1
-        return None
-    try:
-        values = json.loads(raw)
-    except ValueError:
-        values = None
-    if not isinstance(values, dict) or not isinstance(values.get("key"), str):
-        damage.broken += 1
-        return None
-    return values
+                row = read_row(raw, damage)
+                if row is not None:
+                    yield Line(header, row)
 
 
 class JournalIndex:
@@ -143,25 +96,25 @@ class JournalIndex:
         self._finished: set[bytes] = set()
         self._failed: set[bytes] = set()
         for line in read_lines(folder, self.damage):
-            self._add(line)
+            self._add(line.row)
         self._failed -= self._finished
         for segment in segments(folder):
             self._read_epoch(segment.path)
 
-    def _add(self, line: Line) -> None:
-        key = short_key(line.values["key"])
-        if line.values.get("ok") is True:
+    def _add(self, row: RowResult) -> None:
+        key = short_key(row.key)
+        if row.ok:
             self._finished.add(key)
         else:
             self._failed.discard(key)
-            if not (line.values.get("error") or {}).get("retryable", False):
+            if row.error is not None and not row.error.retryable:
                 self._failed.add(key)
 
     def _read_epoch(self, path: Path) -> None:
         with path.open("rb") as file:
-            header = _header(file.readline(), path, Damage())
+            header = read_header(file.readline(), path, Damage())
         if header is not None:
-            self.epoch = max(self.epoch, int(header.parts.get("epoch") or 0))
+            self.epoch = max(self.epoch, header.epoch)
             self.parts[json.dumps(header.parts, sort_keys=True)] = header.parts
 
     def settled(self, key: str) -> bool:
@@ -183,11 +136,10 @@ def pick_rows(folder: Path, wanted: Iterable[str], damage: Damage | None = None)
     keys = set(wanted)
     chosen: dict[str, Line] = {}
     for line in read_lines(folder, damage):
-        key = line.values["key"]
-        if key in keys:
-            before = chosen.get(key)
-            if before is None or before.values.get("ok") is not True:
-                chosen[key] = line
+        if line.row.key in keys:
+            before = chosen.get(line.row.key)
+            if before is None or not before.row.ok:
+                chosen[line.row.key] = line
     return chosen
 
 
@@ -207,11 +159,11 @@ class JournalWriter:
         self.path = folder / f"{header.attempt:04d}-{header.writer}-0.jsonl"
         self._file = self.path.open("xb", buffering=0)
         self._synced = time.monotonic()
-        self._write(_line(header.model_dump(mode="json")))
+        self._write(write_line(header.model_dump(mode="json")))
 
     def append(self, rows: Iterable[RowResult]) -> None:
         """Add rows in one write."""
-        data = b"".join(_line(row.model_dump(mode="json")) for row in rows)
+        data = b"".join(write_line(row.model_dump(mode="json")) for row in rows)
         if data:
             self._write(data)
 
@@ -238,11 +190,3 @@ class JournalWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _line(values: dict[str, Any]) -> bytes:
-    try:
-        text = json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 cannot hold: written as an escape
-        return json.dumps(values, allow_nan=False, separators=(",", ":")).encode() + b"\n"

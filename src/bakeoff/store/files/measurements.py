@@ -38,6 +38,8 @@ def read_measurements(folder: Path, parts: str) -> list[Measurement]:
     """All figures under these settings, oldest first; unreadable files are passed over."""
     found = []
     for path in sorted(folder.glob("*.measured.json")):
+        if not path.is_file():
+            continue
         try:
             measured = Measurement.model_validate_json(path.read_bytes())
         except ValueError:

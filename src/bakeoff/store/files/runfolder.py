@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +14,9 @@ from typing import Any
 
 import yaml
 from filelock import FileLock, Timeout
+from pydantic import ValidationError
 
-from bakeoff.core.errors import RunDamaged, RunLocked, RunNotFound
+from bakeoff.core.errors import InvalidRequest, RunDamaged, RunLocked, RunNotFound
 from bakeoff.core.report import Report
 from bakeoff.core.specs import RunSpec
 from bakeoff.store.files.atomic import write_text
@@ -69,28 +71,42 @@ class RunFolder:
     def locked(self, wait: float = 0.0) -> Iterator[None]:
         """Hold the folder; the lock goes with the process, however it ends.
 
+        A folder that was made for the lock and in which nothing was started is removed again.
+
         Args:
             wait: seconds to wait for another process.
 
         Raises:
             RunLocked: another process holds it.
+            InvalidRequest: the folder cannot be made, or nothing can be written into it.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
         holder = self.path / ".holder"
         lock = FileLock(self.path / ".lock")
+        made = not os.path.exists(self.path)
         try:
+            self.path.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=wait if wait > 0 else 0, poll_interval=0.05)
         except Timeout as problem:
             who = holder.read_text(encoding="utf-8").strip() if holder.is_file() else "unknown"
             raise RunLocked(
                 f"{self.path} is being worked on by process {who}: wait for it, or pass --wait"
             ) from problem
+        except OSError as problem:
+            raise _no_place(self.path, problem) from problem
         try:
-            holder.write_text(str(os.getpid()), encoding="utf-8")
+            self._claim(holder)
             yield
         finally:
             holder.unlink(missing_ok=True)
+            if made and not self.spec_file.exists():
+                shutil.rmtree(self.path, ignore_errors=True)
             lock.release()
+
+    def _claim(self, holder: Path) -> None:
+        try:
+            holder.write_text(str(os.getpid()), encoding="utf-8")
+        except OSError as problem:
+            raise _no_place(self.path, problem) from problem
 
     def write_spec(self, spec: RunSpec) -> None:
         """Keep the frozen spec; it can be run again as it stands."""
@@ -100,8 +116,15 @@ class RunFolder:
         write_text(self.spec_file, head + text)
 
     def read_spec_text(self) -> str:
-        """The frozen spec as text."""
-        return self.spec_file.read_text(encoding="utf-8")
+        """The frozen spec as text.
+
+        Raises:
+            RunDamaged: the file is no text.
+        """
+        try:
+            return self.spec_file.read_text(encoding="utf-8")
+        except UnicodeDecodeError as problem:
+            raise RunDamaged(f"{self.spec_file} is no text: carry out the run again") from problem
 
     def write_report(self, report: Report) -> None:
         """Keep the report as strict JSON."""
@@ -119,9 +142,36 @@ class RunFolder:
         if not self.report_file.is_file():
             raise RunNotFound(f"{self.path} has no report yet: finish it with bakeoff run")
         try:
-            return Report.model_validate_json(self.report_file.read_bytes())
-        except ValueError as problem:
-            raise RunDamaged(f"{self.report_file} is no report: {problem}") from problem
+            report = Report.model_validate_json(self.report_file.read_bytes())
+        except ValidationError as problem:
+            wrong = problem.errors(include_url=False)[0]
+            place = ".".join(map(str, wrong["loc"]))
+            said = f"{place}: {wrong['msg']}" if place else wrong["msg"]
+            raise self._no_report(said) from problem
+        unknown = _named(report) - set(report.models)
+        if unknown:
+            raise self._no_report(f"it names {min(unknown)!r}, which is none of its models")
+        return report
+
+    def _no_report(self, said: str) -> RunDamaged:
+        return RunDamaged(
+            f"{self.report_file} is no report ({said}): the same `bakeoff run` writes it again"
+        )
+
+    def unfinished(self) -> bool:
+        """Whether a run began here that has not come to its report.
+
+        A report that is here all the same tells of an earlier one.
+        """
+        if not self.log_file.is_file():
+            return False
+        began = False
+        with self.log_file.open(encoding="utf-8", errors="replace") as file:
+            for line in file:
+                _, _, said = line.partition(" ")
+                if said.startswith(("run ", "report ")):
+                    began = said.startswith("run ")
+        return began
 
     def log(self, text: str, **values: Any) -> None:
         """Add a line to the log."""
@@ -130,6 +180,20 @@ class RunFolder:
         more = "".join(f" {k}={json.dumps(v, ensure_ascii=False)}" for k, v in values.items())
         with self.log_file.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{stamp} {text}{more}\n")
+
+
+def _no_place(path: Path, problem: OSError) -> InvalidRequest:
+    return InvalidRequest(
+        f"the run's folder {str(path)!r} cannot be used: {problem.strerror or problem}; choose "
+        "another place with --runs, or another `name:`"
+    )
+
+
+def _named(report: Report) -> set[str]:
+    """Models that a report speaks of outside `models`."""
+    pairs = {name for pair in report.pairs for name in (pair.a, pair.b)}
+    tiers = {name for tier in report.tiers for name in tier}
+    return {*report.ranking, *report.scores} | pairs | tiers
 
 
 def new_writer() -> str:

@@ -1,0 +1,1 @@
+"""Speeds that bakeoff promises: `python -m benchmarks [NAME ...]`, ratios within one process."""
