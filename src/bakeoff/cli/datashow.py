@@ -16,6 +16,9 @@ from rich.table import Table
 from bakeoff.cli.plain import one_line
 from bakeoff.datasets.profile import ColumnProfile, DataProfile
 
+MOST_COLUMNS = 200
+"""In the table; thousands take longer to lay out than to read, and `--json` shows them all."""
+
 RoleGuesses = Mapping[str, Mapping[str, Any]]
 """Task to role to column."""
 
@@ -31,6 +34,8 @@ def print_profile(found: DataProfile, roles: RoleGuesses, as_json: bool) -> None
         f"{escape(one_line(found.name))}: {found.rows} rows, {len(found.columns)} columns"
     )
     console.print(_columns(found))
+    if len(found.columns) > MOST_COLUMNS:
+        console.print(f"... and {len(found.columns) - MOST_COLUMNS} more columns: see --json")
     for task, of in roles.items():
         pairs = ", ".join(f"{role} = {_listed(column)}" for role, column in of.items())
         console.print(f"fits {task}: {escape(one_line(pairs))}")
@@ -48,7 +53,7 @@ def _columns(found: DataProfile) -> Table:
     for name in ("column", "filled", "blank", "distinct", "characters", "scripts", "for example"):
         right = name in ("filled", "blank", "distinct")
         table.add_column(name, justify="right" if right else "left", overflow="fold")
-    for column in found.columns:
+    for column in found.columns[:MOST_COLUMNS]:
         table.add_row(*(escape(one_line(cell)) for cell in _cells(column)))
     return table
 

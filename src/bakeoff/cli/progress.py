@@ -28,6 +28,14 @@ from bakeoff.jobs.events import (
 )
 
 
+def made_anew(event: ModelPlanned) -> str:
+    """Which rows are generated although the run folder holds rows, and why."""
+    shown = ", ".join(event.first[:5])
+    more = ", ..." if event.todo > len(event.first[:5]) else ""
+    reasons = "; ".join(event.why[:5])
+    return f"{event.model}: {event.todo} rows are made anew ({shown}{more}): {reasons}"
+
+
 class QuietProgress:
     """Says nothing but notices and failed models, on standard error."""
 
@@ -49,6 +57,8 @@ class QuietProgress:
         """Take an event."""
         if isinstance(event, Noticed) and not self._quiet:
             sys.stderr.write(f"note: {one_line(event.text)}\n")
+        if isinstance(event, ModelPlanned) and event.why and not self._quiet:
+            sys.stderr.write(f"note: {one_line(made_anew(event))}\n")
         if isinstance(event, ModelFinished) and event.error:
             sys.stderr.write(f"failed: {event.model}: {one_line(event.error)}\n")
 
@@ -124,8 +134,8 @@ class BarProgress(QuietProgress):
 
     def _plan(self, event: ModelPlanned) -> None:
         done = event.total - event.todo
-        for reason in event.why[:5]:
-            self._say(f"{event.model}: regenerated, because of {reason}")
+        if event.why:
+            self._say(made_anew(event))
         task = self._bars.add_task(
             escape(event.model), total=event.total, completed=done, speed="reused" if done else ""
         )

@@ -31,12 +31,14 @@ class ModelPlanned:
         total: rows times repeats.
         todo: of these, to be generated.
         why: what makes rows of an earlier run useless, in words; empty where nothing does.
+        first: ids of the first rows that are to be generated.
     """
 
     model: str
     total: int
     todo: int
     why: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,13 @@ class ModelLoading:
     model: str
     reference: str
     engine: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReady:
+    """A model is loaded; its rows begin."""
+
+    model: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +96,16 @@ class Stage:
     name: str
 
 
-Event = RunStarted | ModelPlanned | ModelLoading | RowsDone | ModelFinished | Noticed | Stage
+Event = (
+    RunStarted
+    | ModelPlanned
+    | ModelLoading
+    | ModelReady
+    | RowsDone
+    | ModelFinished
+    | Noticed
+    | Stage
+)
 EventSink = Callable[[Event], None]
 
 

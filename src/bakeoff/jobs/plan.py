@@ -43,11 +43,24 @@ class PlannedRow:
         return RowResult(key=self.key, row=self.row.id, repeat=self.repeat, ok=False, error=stored)
 
 
+FIRST = 20
+"""So many ids of rows that need work are named in the log."""
+
+
 def planned_rows(
-    contender: Contender, dataset: Dataset, roles: RoleMap, repeats: int
+    contender: Contender,
+    dataset: Dataset,
+    roles: RoleMap,
+    repeats: int,
+    only: RowSet | None = None,
 ) -> Iterator[PlannedRow]:
-    """Every row and repeat in the order of the file; repeats of a row stand together."""
+    """Rows and repeats in the order of the file; repeats of a row stand together.
+
+    `only` leaves out the rows that are not in it.
+    """
     for row in islice(dataset.rows(), contender.entry.limit):
+        if only is not None and row.index not in only:
+            continue
         yield from plan_row(contender, roles.row(row), repeats)
 
 
@@ -86,25 +99,54 @@ class Outlook:
         todo: keys without a settled row, each counted once.
         reused: rows and repeats that an earlier attempt settled.
         why: why rows of an earlier attempt do not count, in words.
+        places: which rows of the data set need work, by `TaskRow.index`: later passes skip the
+            others without asking what they ask.
+        first: ids of the first rows that need work.
     """
 
     total: int
     todo: int
     reused: int
     why: tuple[str, ...]
+    places: RowSet
+    first: tuple[str, ...]
+
+
+class RowSet:
+    """A set of row indices, one bit each: a million rows take 125 kB."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray()
+
+    def add(self, index: int) -> None:
+        """Put a row in."""
+        byte, bit = divmod(index, 8)
+        if byte >= len(self._bits):
+            self._bits.extend(bytes(byte + 1 - len(self._bits) + 4096))
+        self._bits[byte] |= 1 << bit
+
+    def __contains__(self, index: int) -> bool:
+        byte, bit = divmod(index, 8)
+        return byte < len(self._bits) and bool(self._bits[byte] >> bit & 1)
 
 
 def outlook(contender: Contender, rows: Iterator[PlannedRow], index: JournalIndex) -> Outlook:
     """Count without keeping the rows."""
     total = reused = 0
     missing: set[bytes] = set()
+    places = RowSet()
+    first: dict[str, None] = {}
     for planned in rows:
         total += 1
         if index.settled(planned.key):
             reused += 1
-        else:
-            missing.add(bytes.fromhex(planned.key[:32]))
-    return Outlook(total, len(missing), reused, _why(contender, index, len(missing)))
+            continue
+        missing.add(bytes.fromhex(planned.key[:32]))
+        places.add(planned.row.index)
+        if len(first) < FIRST:
+            first[planned.row.id] = None
+    why = _why(contender, index, len(missing))
+    return Outlook(total, len(missing), reused, why, places, tuple(first))
 
 
 def _why(contender: Contender, index: JournalIndex, missing: int) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ from bakeoff.jobs.events import (
     ModelFinished,
     ModelLoading,
     ModelPlanned,
+    ModelReady,
     Noticed,
     RunStarted,
     Stage,
@@ -44,7 +45,7 @@ from bakeoff.jobs.execute import FailureLimit, RowSink, run_rows
 from bakeoff.jobs.faults import cause_of, translated
 from bakeoff.jobs.freeze import frozen_spec
 from bakeoff.jobs.latency import measure_latency
-from bakeoff.jobs.plan import PlannedRow, outlook, planned_rows
+from bakeoff.jobs.plan import PlannedRow, RowSet, outlook, planned_rows
 from bakeoff.jobs.reporting import ModelRecord, RunRecord, write_outputs
 from bakeoff.jobs.scoring import check_deciding, runnable
 from bakeoff.jobs.specfile import check_numbers
@@ -224,12 +225,19 @@ async def _one_model(
     contender = _current(plan.contenders[model_id], folder, options.fresh)
     repeats = plan.spec.repeats
     view = outlook(contender, planned_rows(contender, plan.dataset, plan.roles, repeats), index)
-    options.emit(ModelPlanned(model_id, view.total, view.todo, view.why))
-    folder.log("model", model=model_id, total=view.total, todo=view.todo, why=list(view.why))
+    options.emit(ModelPlanned(model_id, view.total, view.todo, view.why, view.first))
+    folder.log(
+        "model",
+        model=model_id,
+        total=view.total,
+        todo=view.todo,
+        why=list(view.why),
+        rows=list(view.first),
+    )
     error: BakeoffError | None = None
     stopped: TooManyFailures | None = None
     if view.todo:
-        work = _ModelWork(plan, contender, index, folder, options, limit)
+        work = _ModelWork(plan, contender, index, view.places, folder, options, limit)
         try:
             await work.do()
         except TooManyFailures as problem:
@@ -249,6 +257,7 @@ class _ModelWork:
     plan: _Plan
     contender: Contender
     index: JournalIndex
+    places: RowSet
     folder: RunFolder
     options: RunOptions
     limit: FailureLimit
@@ -260,6 +269,7 @@ class _ModelWork:
         options.emit(ModelLoading(contender.id, contender.facts.ref.uri, taken.engine))
         with translated("loading the model", ModelLoadFailed):
             engine = await open_engine(taken.engine, contender.facts, options.engine, taken.why)
+        options.emit(ModelReady(contender.id))
         journal_folder = self.folder.rows(contender.id)
         header = SegmentHeader(
             writer=new_writer(),
@@ -306,7 +316,11 @@ class _ModelWork:
 
     def _todo(self, limit: int | None = None) -> Iterator[PlannedRow]:
         rows = planned_rows(
-            self.contender, self.plan.dataset, self.plan.roles, self.plan.spec.repeats
+            self.contender,
+            self.plan.dataset,
+            self.plan.roles,
+            self.plan.spec.repeats,
+            self.places,
         )
         taken = 0
         for planned in rows:

@@ -256,4 +256,4 @@ def _near(loc: tuple[int | str, ...]) -> str:
 
 
 def _one_line(problem: Exception) -> str:
-    return " ".join(str(problem).split())
+    return " ".join(str(problem).replace('in "<unicode string>", ', "in ").split())
