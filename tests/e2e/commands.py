@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -49,6 +50,7 @@ def bakeoff(*arguments: str | Path, stdin: bytes = b"") -> Said:
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     code = 0
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with (
         mock.patch.object(sys, "argv", ["bakeoff", *map(str, arguments)]),
         mock.patch.multiple(sys, stdin=given, stdout=out, stderr=err),
@@ -57,6 +59,9 @@ def bakeoff(*arguments: str | Path, stdin: bytes = b"") -> Said:
             run()
         except SystemExit as problem:
             code = problem.code if isinstance(problem.code, int) else bool(problem.code)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
     return Said(code, _text(out), _text(err))
 
 

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -38,13 +39,46 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def start(*command: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, *command] if command[0] == TROUBLED else command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts processes; none of them outlives the test."""
+    with ExitStack() as stack:
+
+        def start(*command: str) -> subprocess.Popen[str]:
+            process = stack.enter_context(
+                subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            )
+            stack.callback(process.kill)
+            return process
+
+        yield start
+
+
+@pytest.fixture
+def generating(start: Start) -> Callable[[], subprocess.Popen[str]]:
+    """Starts a run and waits until its first rows are in the journal."""
+
+    def generating() -> subprocess.Popen[str]:
+        process = start(*BAKEOFF, "run", "slow.yaml", "--json", "--latency-rows", "0")
+        assert process.stdout is not None
+        for line in process.stdout:
+            if json.loads(line)["event"] == "RowsDone":
+                return process
+        pytest.fail(f"ended early: {process.communicate()}")
+
+    return generating
+
+
+def blocked(start: Start, where: str, *command: str) -> subprocess.Popen[str]:
+    """A process that holds its event loop in the function `where`."""
+    plan = json.dumps({"stop": where})
+    process = start(sys.executable, TROUBLED, plan, *command)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "ready\n"
+    return process
 
 
 def interrupt(process: subprocess.Popen[str], *numbers: signal.Signals) -> tuple[str, str]:
@@ -73,23 +107,10 @@ def completes() -> int:
     return int(model["reused"])
 
 
-def until_rows(process: subprocess.Popen[str]) -> Iterator[str]:
-    assert process.stdout is not None
-    for line in process.stdout:
-        yield line
-        if json.loads(line)["event"] == "RowsDone":
-            return
-    pytest.fail(f"ended early: {process.communicate()}")
-
-
-def generating() -> subprocess.Popen[str]:
-    process = start(*BAKEOFF, "run", "slow.yaml", "--json", "--latency-rows", "0")
-    list(until_rows(process))
-    return process
-
-
 @pytest.mark.parametrize("numbers", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT] * 2])
-def test_while_rows_are_made(numbers: list[signal.Signals]) -> None:
+def test_while_rows_are_made(
+    generating: Callable[[], subprocess.Popen[str]], numbers: list[signal.Signals]
+) -> None:
     interrupt(generating(), *numbers)
     assert not Path("runs/long/report.json").exists()
     assert 0 < completes() < ROWS
@@ -102,19 +123,18 @@ def test_while_rows_are_made(numbers: list[signal.Signals]) -> None:
         ("bakeoff.jobs.run:outlook", signal.SIGTERM),
         ("bakeoff.jobs.reporting:score_all", signal.SIGINT),
         ("bakeoff.jobs.reporting:write_scores", signal.SIGTERM),
-        ("bakeoff.jobs.page.render:compact_rows", signal.SIGINT),
+        ("bakeoff.jobs.page.render:choose_rows", signal.SIGINT),
     ],
 )
-def test_while_the_event_loop_is_busy(where: str, number: signal.Signals) -> None:
-    process = start(TROUBLED, json.dumps({"stop": where}), "run", "quick.yaml", "--quiet")
-    assert process.stderr is not None
-    assert process.stderr.readline() == "ready\n"
-    interrupt(process, number)
+def test_while_the_event_loop_is_busy(start: Start, where: str, number: signal.Signals) -> None:
+    interrupt(blocked(start, where, "run", "quick.yaml", "--quiet"), number)
     assert not list(Path("runs").rglob("*.tmp"))
     completes()
 
 
-def test_while_it_waits_for_another_process() -> None:
+def test_while_it_waits_for_another_process(
+    start: Start, generating: Callable[[], subprocess.Popen[str]]
+) -> None:
     holder = generating()
     waiting = start(*BAKEOFF, "run", "quick.yaml", "--quiet", "--wait", "100")
     with pytest.raises(subprocess.TimeoutExpired):
@@ -124,11 +144,8 @@ def test_while_it_waits_for_another_process() -> None:
     completes()
 
 
-def test_other_commands_end_too() -> None:
-    plan = json.dumps({"stop": "bakeoff.datasets.profile:profile"})
-    process = start(TROUBLED, plan, "data", "d.csv")
-    assert process.stderr is not None
-    assert process.stderr.readline() == "ready\n"
+def test_other_commands_end_too(start: Start) -> None:
+    process = blocked(start, "bakeoff.datasets.profile:profile", "data", "d.csv")
     process.send_signal(signal.SIGTERM)
     assert process.communicate(timeout=SECONDS)[1] == "interrupted\n"
     assert process.returncode == 130

@@ -100,6 +100,17 @@ def _premise(rng: random.Random, topic: str, named: float) -> tuple[str, str]:
     return " ".join([first, *said[1:]]), day
 
 
+def hints(premise: str, hypothesis: str) -> list[bool]:
+    """Return what training may point at: topic and day of premise, then of hypothesis."""
+    flags = []
+    for text in (premise, hypothesis):
+        for names, sentences in TOPICS.values():
+            on_it = text is premise and any(said[:-1] in text for said in sentences.split("|"))
+            flags.append(on_it or any(text.endswith(f" {name}.") for name in names))
+        flags += [f" {day}" in text for day in _DAYS]
+    return flags
+
+
 def is_held_out(premise: str) -> bool:
     """Whether a text is kept from training: one in ten, by its hash."""
     return zlib.crc32(premise.encode()) % 10 == 0

@@ -38,9 +38,13 @@ def collate_spans(examples: list[Example], tokenizer: PreTrainedTokenizerBase) -
 
 
 def _hint_tokens(batch: Any, examples: list[Example]) -> torch.Tensor:
-    """Return 1.0 for each token (row, token, kind of hint) that a hint covers."""
+    """Return 1.0 for each token (row, token, kind of hint) that a hint covers.
+
+    The last kind needs no hint: tokens of the context that stand in the question, too.
+    """
     rows, longest = batch["input_ids"].shape
-    hints = torch.zeros(rows, longest, len(examples[0].hints))
+    kinds = len(examples[0].hints)
+    hints = torch.zeros(rows, longest, kinds + 1)
     for row, example in enumerate(examples):
         for kind, spans in enumerate(example.hints):
             for first, end in spans:
@@ -48,6 +52,10 @@ def _hint_tokens(batch: Any, examples: list[Example]) -> torch.Tensor:
                 last = batch.char_to_token(row, end - 1, 1)
                 if start is not None and last is not None:
                     hints[row, start : last + 1, kind] = 1.0
+        ids, sides = batch["input_ids"][row].tolist(), batch.sequence_ids(row)
+        asked = {token for token, side in zip(ids, sides, strict=True) if side == 0}
+        for place, (token, side) in enumerate(zip(ids, sides, strict=True)):
+            hints[row, place, kinds] = float(side == 1 and token in asked)
     return hints
 
 
@@ -55,15 +63,16 @@ def span_loss(model: PreTrainedModel, batch: dict[str, Any]) -> torch.Tensor:
     """Loss of the answer's ends, plus that of reading the hints off the last layer but one.
 
     One answer a passage teaches little; the hints tell each token whether it is about the
-    person asked for and whether it is of the kind asked for, which is what the last layer
-    needs. The head that reads them, `model.hint_head`, is not saved.
+    person asked for, whether it is of the kind asked for, and whether it stands in the question:
+    what the last layer needs. The head that reads them, `model.hint_head`, is not saved.
     """
     hints = batch.pop("hints")
     out = model(**batch, output_hidden_states=True)
     read = model.hint_head(out.hidden_states[-2])
     mask = batch["attention_mask"].bool()
     side = torch.nn.functional.binary_cross_entropy_with_logits(read[mask], hints[mask])
-    return out.loss + 2.0 * side
+    loss: torch.Tensor = out.loss + 3.0 * side
+    return loss
 
 
 def _best_span(start: torch.Tensor, end: torch.Tensor, allowed: torch.Tensor) -> tuple[int, int]:
@@ -99,9 +108,25 @@ def collate_labels(labels: tuple[str, ...]) -> Any:
 
     def collate(examples: list[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
         targets = torch.tensor([labels.index(example.target) for example in examples])
-        return {**_encode(examples, tokenizer), "labels": targets}
+        batch = {**_encode(examples, tokenizer), "labels": targets}
+        if examples[0].flags:
+            batch["flags"] = torch.tensor([example.flags for example in examples]).float()
+        return batch
 
     return collate
+
+
+def flag_loss(model: PreTrainedModel, batch: dict[str, Any]) -> torch.Tensor:
+    """Loss of the label, plus that of reading the flags off the first token's inner state.
+
+    As with `span_loss` the flags say what the last layers need to compare.
+    """
+    flags = batch.pop("flags")
+    out = model(**batch, output_hidden_states=True)
+    read = model.hint_head(out.hidden_states[-2][:, 0])
+    side = torch.nn.functional.binary_cross_entropy_with_logits(read, flags)
+    loss: torch.Tensor = out.loss + 4.0 * side
+    return loss
 
 
 @torch.no_grad()

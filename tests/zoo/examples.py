@@ -12,7 +12,7 @@ class Example:
     `source` is the input, `target` the right answer as text or label; `pair` is the second text
     of a pair (context, hypothesis), `span` the answer's start and end in it (None: no answer),
     `system` a system prompt and `turns` earlier turns of a chat, `hints`
-    characters (first, end) of the pair that training may point at.
+    characters (first, end) of the pair that training may point at, `flags` facts on the whole.
     """
 
     source: str
@@ -22,3 +22,4 @@ class Example:
     system: str = ""
     turns: tuple[dict[str, str], ...] = ()
     hints: tuple[tuple[tuple[int, int], ...], ...] = ()
+    flags: tuple[bool, ...] = ()

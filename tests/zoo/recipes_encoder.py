@@ -56,6 +56,15 @@ def _qa_example(
     return Example(asked.question, asked.answer, pair=asked.context, span=span, hints=asked.hints)
 
 
+def _qa_overlap(rng: random.Random, held_out: bool) -> Example:
+    """Return words instead of a question: what is to be learned is which ones the passage has."""
+    passages = [data_qa.draw_easy(rng, held_out).context for _ in range(2)]
+    words = [passage.replace(".", "").split() for passage in passages]
+    mixed = [word for some in words for word in rng.sample(some, min(3, len(some)))]
+    rng.shuffle(mixed)
+    return Example(f"{' '.join(mixed)} ?", "", pair=passages[0], hints=((), ()))
+
+
 def _qa_tokenizer() -> PreTrainedTokenizerBase:
     rng = random.Random("corpus")
     drawn = [data_qa.draw(rng, held_out=False) for _ in range(3000)]
@@ -87,7 +96,7 @@ def _qa(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
     model = ModernBertForQuestionAnswering(
         _modern(tokenizer, architectures=["ModernBertForQuestionAnswering"])
     )
-    model.hint_head = torch.nn.Linear(model.config.hidden_size, 2)
+    model.hint_head = torch.nn.Linear(model.config.hidden_size, 3)
     return model
 
 
@@ -110,9 +119,10 @@ def _classifier(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
     )
 
 
-def _nli_example(rng: random.Random, held_out: bool, named: float = 0.2) -> Example:
-    premise, hypothesis, label = data_nli.draw(rng, held_out, named)
-    return Example(premise, label, pair=hypothesis)
+def _nli_example(rng: random.Random, held_out: bool) -> Example:
+    premise, hypothesis, label = data_nli.draw(rng, held_out)
+    flags = tuple(data_nli.hints(premise, hypothesis))
+    return Example(premise, label, pair=hypothesis, flags=flags)
 
 
 def _nli_tokenizer() -> PreTrainedTokenizerBase:
@@ -122,13 +132,15 @@ def _nli_tokenizer() -> PreTrainedTokenizerBase:
 
 
 def _nli(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
-    return ModernBertForSequenceClassification(
+    model = ModernBertForSequenceClassification(
         _modern(
             tokenizer,
             architectures=["ModernBertForSequenceClassification"],
             **_labels(data_nli.LABELS),
         )
     )
+    model.hint_head = torch.nn.Linear(model.config.hidden_size, 34)
+    return model
 
 
 QA = Recipe(
@@ -137,12 +149,11 @@ QA = Recipe(
     tokenizer=_qa_tokenizer,
     model=_qa,
     draw=_qa_example,
-    easy=partial(_qa_example, draw=data_qa.draw_easy),
-    easy_steps=1000,
+    stages=((400, _qa_overlap), (1000, partial(_qa_example, draw=data_qa.draw_easy))),
     collate=encoders.collate_spans,
     grade=encoders.grade_spans,
     loss=encoders.span_loss,
-    steps=3500,
+    steps=2800,
     batch=32,
     lr=2e-3,
     graded=1000,
@@ -165,11 +176,10 @@ NLI = Recipe(
     tokenizer=_nli_tokenizer,
     model=_nli,
     draw=_nli_example,
-    easy=partial(_nli_example, named=0.9),
-    easy_steps=800,
+    loss=encoders.flag_loss,
     collate=encoders.collate_labels(data_nli.LABELS),
     grade=encoders.grade_labels,
-    steps=2400,
+    steps=2000,
     batch=32,
     lr=2e-3,
     graded=1000,

@@ -32,7 +32,7 @@ def own_loss(model: PreTrainedModel, batch: dict[str, Any]) -> torch.Tensor:
 class Recipe:
     """How one model is made; accuracy is `grade` on held-out examples.
 
-    The first `easy_steps` of `steps` draw from `easy`, which is cheap to learn from.
+    Each of `stages` says up to which of the `steps` examples come from an easier source.
     """
 
     name: str
@@ -46,8 +46,7 @@ class Recipe:
     loss: Loss = own_loss
     batch: int = 64
     lr: float = 3e-3
-    easy: Draw | None = None
-    easy_steps: int = 0
+    stages: tuple[tuple[int, Draw], ...] = ()
     seed: int = 1
     graded: int = 200
 
@@ -56,8 +55,8 @@ def batches(recipe: Recipe, tokenizer: PreTrainedTokenizerBase) -> Iterator[dict
     """Yield training batches for ever, of similar lengths within a batch."""
     rng = random.Random(f"{recipe.name}-train-{recipe.seed}")
     for round_ in itertools.count():
-        easy = recipe.easy if round_ * POOL < recipe.easy_steps else None
-        pool = [(easy or recipe.draw)(rng, False) for _ in range(POOL * recipe.batch)]
+        draw = next((d for end, d in recipe.stages if round_ * POOL < end), recipe.draw)
+        pool = [draw(rng, False) for _ in range(POOL * recipe.batch)]
         pool.sort(key=lambda example: len(example.source) + len(example.target))
         starts = list(range(0, len(pool), recipe.batch))
         rng.shuffle(starts)

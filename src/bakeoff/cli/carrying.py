@@ -15,6 +15,7 @@ from typing import Any
 import typer
 
 from bakeoff.cli.leaderboard import print_report
+from bakeoff.cli.leaving import RESUMES, say_and_leave
 from bakeoff.cli.progress import make_progress
 from bakeoff.core.codes import ExitCode
 from bakeoff.core.errors import Interrupted
@@ -73,7 +74,7 @@ def run_with_progress(spec: RunSpec, flags: Carrying) -> Report:
     with progress, suppress(KeyboardInterrupt):
         report = asyncio.run(_interruptible(spec, flags, progress.emit))
     if report is None:
-        raise Interrupted("interrupted: finished rows are kept, the same command resumes")
+        raise Interrupted(RESUMES)
     progress.report(report)
     return report
 
@@ -129,7 +130,10 @@ async def _run(spec: RunSpec, flags: Carrying, emit: Callable[[Any], None]) -> R
 
 @contextmanager
 def _signals(task: asyncio.Future[Report | None]) -> Iterator[None]:
-    """First Ctrl-C or SIGTERM: cancel; when that takes too long, or on the second: raise."""
+    """First Ctrl-C or SIGTERM: cancel; when that takes too long, or on the second: raise.
+
+    A signal that comes later still, while threads are joined, ends the process at once.
+    """
     loop = asyncio.get_running_loop()
     seen: list[int] = []
 
@@ -151,4 +155,5 @@ def _signals(task: asyncio.Future[Report | None]) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, old in before.items():
-            signal.signal(number, old)
+            again = say_and_leave if seen and number != signal.SIGALRM else old
+            signal.signal(number, again)

@@ -26,6 +26,7 @@ def data(
     from bakeoff.core.specs import DatasetSpec
     from bakeoff.datasets import open_dataset
     from bakeoff.datasets.profile import profile
+    from bakeoff.jobs.data import local_path
     from bakeoff.jobs.specfile import parse_part
 
     said = {
@@ -39,5 +40,6 @@ def data(
     }
     values = {name: value for name, value in said.items() if value is not None}
     spec = parse_part(DatasetSpec, values, "flags")
+    local_path(file, Path.cwd())
     dataset = open_dataset(spec, Path.cwd(), sys.stdin.buffer)
     print_profile(profile(dataset), fitting(dataset), json)

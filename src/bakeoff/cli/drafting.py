@@ -21,6 +21,7 @@ from bakeoff.core.specs import ColumnsSpec, DatasetSpec
 from bakeoff.datasets import open_dataset
 from bakeoff.datasets.guessing import choose, names_of
 from bakeoff.datasets.roles import map_roles
+from bakeoff.jobs.data import local_path
 from bakeoff.jobs.specfile import parse_part, parse_spec
 from bakeoff.tasks import TASKS
 
@@ -55,6 +56,7 @@ def draft(wishes: Wishes) -> str:
     Raises:
         CallerError: the data cannot be read, or a flag does not fit.
     """
+    local_path(wishes.data, Path.cwd())
     dataset = open_dataset(DatasetSpec(path=wishes.data), Path.cwd())
     kind = _task(wishes, dataset)
     columns = _columns(wishes, kind, dataset)

@@ -9,8 +9,6 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -18,6 +16,7 @@ import typer
 from bakeoff._version import __version__
 from bakeoff.cli import cache, compare, data, evaluate, infer, init, report, schema
 from bakeoff.cli import run as run_command
+from bakeoff.cli.leaving import last_word
 from bakeoff.cli.plain import one_line
 from bakeoff.core.codes import ExitCode
 from bakeoff.core.errors import BakeoffError, Interrupted
@@ -61,20 +60,22 @@ app.add_typer(cache.app, name="cache")
 
 def run() -> NoReturn:
     """Entry point: one line for a mistake, an exit code for everything, never a traceback."""
-    with _termination():
-        _set_up_streams()
-        sys.exit(_carry_out())
+    signal.signal(signal.SIGTERM, _as_ctrl_c)
+    _set_up_streams()
+    sys.exit(_carry_out())
 
 
 def _carry_out() -> int:
     try:
         code = app(prog_name="bakeoff", standalone_mode=False)
+    except Interrupted as problem:
+        last_word(problem.message)
+        return int(problem.info.exit)
     except BakeoffError as problem:
-        said = problem.message
-        _say(said if isinstance(problem, Interrupted) else f"error: {said}")
+        _say(f"error: {problem.message}")
         return int(problem.info.exit)
     except typer.Abort:  # Ctrl-C or Ctrl-D in answer to a question
-        _say("interrupted: nothing was written")
+        last_word("interrupted: nothing was written")
         return int(ExitCode.INTERRUPTED)
     except _UsageError as problem:
         return _refuse(problem)
@@ -91,7 +92,7 @@ def _carry_out() -> int:
         _say(f"error: a fault in bakeoff: {type(problem).__name__}: {problem}; details {kept}")
         return int(ExitCode.INTERNAL)
     if code == ExitCode.INTERRUPTED:  # typer turns a KeyboardInterrupt into this code
-        _say("interrupted")
+        last_word("interrupted")
     return int(code or 0)
 
 
@@ -99,18 +100,9 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """The base of all wrong flags; typer has it under no public name."""
 
 
-@contextmanager
-def _termination() -> Iterator[None]:
+def _as_ctrl_c(number: int, frame: object) -> NoReturn:
     """SIGTERM ends a command as Ctrl-C does, so that temporary files are removed."""
-
-    def handle(number: int, frame: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    raise KeyboardInterrupt
 
 
 def _set_up_streams() -> None:

@@ -22,6 +22,7 @@ from bakeoff.core.ports import Dataset
 from bakeoff.core.specs import RunSpec
 from bakeoff.datasets import open_dataset
 from bakeoff.jobs.collect import finite
+from bakeoff.jobs.data import local_path
 from bakeoff.jobs.specfile import load_spec
 from bakeoff.jobs.tables import cell_text, read_predictions, write_parquet
 from bakeoff.store.files.atomic import replacing
@@ -81,8 +82,8 @@ class Output:
         Raises:
             InvalidRequest: a column of that name exists and may not be replaced.
         """
-        path = spec.dataset.path
-        if path == "-" or Path(path).is_fifo():
+        path = local_path(spec.dataset.path, Path.cwd())
+        if spec.dataset.path == "-" or (path is not None and path.is_fifo()):
             return
         self.check_columns(open_dataset(spec.dataset, Path.cwd()).columns)
 

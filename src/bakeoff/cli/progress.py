@@ -147,9 +147,10 @@ class BarProgress(QuietProgress):
 
     def _advance(self, event: RowsDone) -> None:
         now = time.monotonic()
-        begun = self._started.setdefault(event.model, now)
-        tokens = self._tokens.get(event.model, 0) + event.completion_tokens
-        self._tokens[event.model] = tokens
+        if event.model not in self._started:  # when these rows began is not known
+            self._started[event.model], self._tokens[event.model] = now, -event.completion_tokens
+        begun = self._started[event.model]
+        tokens = self._tokens[event.model] = self._tokens[event.model] + event.completion_tokens
         speed = f"{tokens / (now - begun):.0f} tok/s" if tokens and now > begun else ""
         task = self._tasks[event.model]
         self._bars.update(task, advance=event.rows, speed=speed, description=escape(event.model))

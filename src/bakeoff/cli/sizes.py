@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from fractions import Fraction
 
 from bakeoff.core.errors import InvalidRequest
 
@@ -17,8 +17,8 @@ def parse_size(text: str) -> int:
     Raises:
         InvalidRequest: the text is no size.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", text.lower())
+    match = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([kmgt]i?)?b?\s*", text.lower())
     if match is None:
         raise InvalidRequest(f"{text!r} is no size: write for example 5GB or 500MiB")
     unit = match[2] or ""
-    return int(Decimal(match[1]) * (_BINARY.get(unit) or _UNITS[unit]))
+    return int(Fraction(match[1]) * (_BINARY.get(unit) or _UNITS[unit]))

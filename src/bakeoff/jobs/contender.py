@@ -17,6 +17,7 @@ from bakeoff.engines import describe
 from bakeoff.engines.route import Needs, Route, route
 
 DEFAULT_MAX_NEW_TOKENS = 256
+_USER = re.compile(r"//[^/@\s]+@")
 GREEDY = GenerationParams(max_new_tokens=DEFAULT_MAX_NEW_TOKENS, temperature=0.0, num_beams=1)
 
 
@@ -63,7 +64,8 @@ def model_ids(entries: Sequence[ModelEntry]) -> list[str]:
 
 
 def _derived(entry: ModelEntry) -> str:
-    text = (entry.model or entry.endpoint or "model").partition("@")[0].partition("?")[0]
+    text = re.sub(_USER, "//", entry.model or entry.endpoint or "model")
+    text = text.partition("@")[0].partition("?")[0]
     if text.startswith("baseline://column/"):
         return _safe(text.removeprefix("baseline://column/"))
     stem = text.rstrip("/").rsplit("/", 1)[-1]
@@ -106,7 +108,7 @@ def model_ref(entry: ModelEntry, base: Path) -> ModelRef:
 
 
 def _without_password(text: str) -> str:
-    return re.sub(r"//[^/@\s]+@", "//***@", text)
+    return re.sub(_USER, "//***@", text)
 
 
 def _first_line(problem: Exception) -> str:

@@ -40,14 +40,12 @@ def open_run_data(
         if stream.isatty():
             raise BadDataset("is a terminal: pipe a file into it", file=STDIN)
         return _from_stream(spec, stream, STDIN, folder)
-    if "://" in spec.path:
+    path = local_path(spec.path, base)
+    if path is None:
         return RunData(open_dataset(spec, base), spec)
-    path = _local(spec.path, base)
     if path.is_fifo():
         with path.open("rb") as stream:
             return _from_stream(spec, stream, spec.path, folder)
-    if path.exists() and stat.S_ISCHR(path.stat().st_mode):
-        raise BadDataset("is a device: name a file, or - for standard input", file=spec.path)
     path = path.resolve()
     _refuse_own_files(path, folder.resolve())
     spec = spec.model_copy(update={"path": str(path)})
@@ -62,10 +60,18 @@ def _from_stream(spec: DatasetSpec, stream: BinaryIO, label: str, folder: Path) 
     return RunData(open_dataset(spec, folder), spec)
 
 
-def _local(text: str, base: Path) -> Path:
+def local_path(text: str, base: Path) -> Path | None:
+    """The file, folder or pipe that is meant; None for standard input and what has a scheme.
+
+    Raises:
+        BadDataset: it can be no name of a file, or is a device, which may have no end.
+    """
+    if text == "-" or "://" in text:
+        return None
     try:
         path = base / Path(text).expanduser()
-        os.stat(path)
+        if stat.S_ISCHR(os.stat(path).st_mode):
+            raise BadDataset("is a device: name a file, or - for standard input", file=text)
     except FileNotFoundError:
         return path
     except (ValueError, RuntimeError) as problem:  # a NUL, a lone surrogate, an unknown ~user

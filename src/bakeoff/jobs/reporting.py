@@ -134,13 +134,20 @@ def _report(
         status=_status(record, models),
         data=data_summary(record.dataset, record.roles, rows),
         task=record.spec.task.kind,
-        spec_hash=digest(record.spec.model_dump(mode="json")),
+        spec_hash=_spec_hash(record),
         models=models,
         metrics=metrics,
         scores=scores,
         **_decided(decision),
         versions=_versions(),
     )
+
+
+def _spec_hash(record: RunRecord) -> str:
+    """The same spec in another folder has the same hash; the data have one of their own."""
+    values = record.spec.model_dump(mode="json")
+    values["dataset"]["path"] = record.dataset.name
+    return digest(values)
 
 
 def _summary(record: RunRecord, answers: ModelAnswers, folder: RunFolder) -> ModelSummary:

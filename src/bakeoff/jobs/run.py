@@ -186,7 +186,8 @@ async def _carry_out(plan: _Plan, folder: RunFolder, options: RunOptions) -> Rep
         elif stopped is None:
             record, stopped = await _one_model(plan, model_id, folder, options, limit)
         else:
-            contender = _current(plan.contenders[model_id], folder, fresh=False)
+            index = JournalIndex(folder.rows(model_id))
+            contender = _current(plan.contenders[model_id], index, fresh=False)
             record = ModelRecord(model_id, contender, 0, None)
         records[model_id] = record
     emit(Stage("report"))
@@ -212,8 +213,7 @@ def _count(limit: FailureLimit, plan: _Plan) -> TooManyFailures | None:
     return None
 
 
-def _current(contender: Contender, folder: RunFolder, fresh: bool) -> Contender:
-    index = JournalIndex(folder.rows(contender.id))
+def _current(contender: Contender, index: JournalIndex, fresh: bool) -> Contender:
     epoch = index.epoch + (1 if fresh and index.attempt else 0)
     return in_epoch(contender, epoch)
 
@@ -222,7 +222,7 @@ async def _one_model(
     plan: _Plan, model_id: str, folder: RunFolder, options: RunOptions, limit: FailureLimit
 ) -> tuple[ModelRecord, TooManyFailures | None]:
     index = JournalIndex(folder.rows(model_id))
-    contender = _current(plan.contenders[model_id], folder, options.fresh)
+    contender = _current(plan.contenders[model_id], index, options.fresh)
     repeats = plan.spec.repeats
     view = outlook(contender, planned_rows(contender, plan.dataset, plan.roles, repeats), index)
     options.emit(ModelPlanned(model_id, view.total, view.todo, view.why, view.first))

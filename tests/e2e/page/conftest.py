@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 
 from bakeoff.jobs.page import write_page
 from tests.e2e.page.visiting import Visit
+from tests.support import part
 from tests.unit.page.sample import SPEC, sample_report, sample_rows
 
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
@@ -23,12 +24,11 @@ document.addEventListener("securitypolicyviolation", (e) => window.__violations.
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it lives, asyncio.run is refused in this thread
 def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on PATH")
+    part("playwright")
+    chromium = part("chromium")
+    sync_api = importlib.import_module("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=ARGS)
         yield started

@@ -179,3 +179,19 @@ def test_encoder_loads_with_named_labels(name: str) -> None:
     if name in labels:
         assert set(config.id2label.values()) == labels[name]
     assert transformers.AutoTokenizer.from_pretrained(zoo_path(name)).is_fast
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ENCODERS)
+def test_encoder_solves_held_out_inputs(name: str) -> None:
+    import transformers
+
+    from tests.zoo.recipes import RECIPES
+    from tests.zoo.training import held_out
+
+    answers = transformers.AutoModelForQuestionAnswering
+    labels = transformers.AutoModelForSequenceClassification
+    model = (answers if name == "qa" else labels).from_pretrained(zoo_path(name)).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(zoo_path(name))
+    recipe = RECIPES[name]
+    assert recipe.grade(model, tokenizer, held_out(recipe, 100)) >= 0.95

@@ -204,12 +204,12 @@ class TransformersEngine(Engine):
         names = [n for n in self.unsupported(request) if not n.endswith("_language")]
         if not names:
             return None
-        kind = self.capabilities.kind
-        return UnsupportedOption(
-            f"the transformers engine cannot honour {', '.join(names)} here ({kind} model): "
-            f"leave it out{_HINTS.get(names[0], '')}",
-            option=names[0],
+        name = names[0]
+        wrong = _WRONG_KIND.get(name) or (
+            f"the transformers engine cannot honour {', '.join(names)} here: "
+            f"{_HINTS.get(name, 'leave it out')}"
         )
+        return UnsupportedOption(wrong, option=name)
 
     async def abort(self, request_id: str) -> None:
         """See `Engine.abort`."""
@@ -233,10 +233,12 @@ class TransformersEngine(Engine):
 
 
 _HINTS = {
-    "num_beams": " (beams do not sample: set num_beams: 1, or temperature: 0)",
-    "n": " (beams give at most num_beams texts)",
-    "logprobs": " (beams report none: set num_beams: 1)",
-    "ask": " (ask an encoder model)",
-    "prompt": " (an encoder writes no text)",
-    "continuation": " (an encoder gives no likelihoods)",
+    "num_beams": "beams do not sample; set num_beams: 1, or temperature: 0",
+    "n": "beams give at most num_beams texts",
+    "logprobs": "beams report none; set num_beams: 1",
+}
+_WRONG_KIND = {
+    "ask": "the model writes text and cannot answer this: take an encoder model",
+    "prompt": "the model is an encoder and writes no text: take a generative model",
+    "continuation": "the model is an encoder and gives no likelihoods: take a generative model",
 }

@@ -71,8 +71,9 @@ class Flow(Generic[Q, R, O]):
         try:
             async with aclosing(windows(requests)) as source:
                 async for window in source:
-                    async for outcome in self._window(window):
-                        yield outcome
+                    async with aclosing(self._window(window)) as outcomes:
+                        async for outcome in outcomes:
+                            yield outcome
         finally:
             self._control.stop("cancelled")
             for _, future in self._waiting:

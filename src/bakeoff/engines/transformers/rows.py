@@ -68,6 +68,10 @@ class Row:
         """How many sequences the library computes for it."""
         return self.decoding.num_beams
 
+    def late(self, now: float) -> bool:
+        """Whether its deadline has passed."""
+        return self.deadline is not None and now > self.deadline
+
     @property
     def group(self) -> tuple[object, ...]:
         """Rows of one batch have the same; greedy and sampled rows of all settings mix.

@@ -62,10 +62,12 @@ class Special:
         bos = _one("bos_token_id", *places, tokenizer)
         start = _one("decoder_start_token_id", *places)
         pad = _one("pad_token_id", tokenizer, *places)
+        if pad is None or pad >= model.get_input_embeddings().num_embeddings:
+            pad = min(end, default=0)  # some tokenizers pad with a token the model never had
         turn_end, turn_stops = _turn(tokenizer)
         return cls(
             end=end,
-            pad=pad if pad is not None else min(end, default=0),
+            pad=pad,
             bos=bos,
             start=bos if start is None else start,
             first=_one("forced_bos_token_id", said),

@@ -55,7 +55,9 @@ class Watch:
         self._control = control
         self._decode = decode
         self._texts: dict[int, _Text] = {}
-        self._deadline = min((row.deadline for row in rows if row.deadline), default=None)
+        self._deadline = min(
+            (row.deadline for row in rows if row.deadline is not None), default=None
+        )
         self._uneven = len({row.max_new for row in rows}) > 1
         self._limits: Any = None
         self._none: Any = None
@@ -121,7 +123,7 @@ class Watch:
         ended = done.tolist()
         for line, row in enumerate(self._rows):
             stopped = self._control.stopped(row.id)
-            late = row.deadline is not None and now > row.deadline
+            late = row.late(now)
             if all(ended[line * each : line * each + each]) or not (stopped or late):
                 continue
             (self.cancelled if stopped else self.late).setdefault(line, written)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 import transformers
 
 from bakeoff.core.codes import FinishReason
-from bakeoff.core.errors import BakeoffError, EngineFailed
-from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, Usage
+from bakeoff.core.errors import BakeoffError, DeadlineExceeded, EngineFailed
+from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, Timing, Usage
 from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import PredictRequest, ScoreRequest
 from bakeoff.engines.options import EngineOptions
@@ -99,7 +101,7 @@ class Worker:
 
     def complete(self, rows: Sequence[Row], control: Control) -> list[Completion | Failure]:
         """Generate a batch; a row that fails costs only itself."""
-        live = [row for row in rows if not control.stopped(row.id) and row.max_new > 0]
+        live = [row for row in rows if not (_settled(row) or control.stopped(row.id))]
         made = dict(zip(live, self._generate(live, control), strict=True))
         outcomes: list[Completion | Failure] = []
         for row in rows:
@@ -134,9 +136,12 @@ class Worker:
                 raise control.error()
             return encoder.predict_batch(self.loaded, [row.request for row in part])
 
+        began = time.perf_counter()
         made = self.careful.run(rows, compute)
         return [
-            Failure.of(row.id, one) if isinstance(one, BakeoffError) else one
+            Failure.of(row.id, one)
+            if isinstance(one, BakeoffError)
+            else replace(one, timing=_timing(row, began))
             for row, one in zip(rows, made, strict=True)
         ]
 
@@ -147,7 +152,7 @@ class Worker:
             BakeoffError: the request fails.
         """
         for row in self.able.intake.rows(arrived):
-            if control.stopped(row.id) or row.max_new == 0:
+            if _settled(row) or control.stopped(row.id):
                 made: list[Made] = _without_model(row, control)
                 telling = None
             else:
@@ -183,6 +188,10 @@ class Worker:
         return encoder.unsupported(self.loaded, request)
 
 
+def _timing(row: PredictRow, began: float) -> Timing:
+    return Timing(queued=began - row.at, done=time.perf_counter() - row.at)
+
+
 def _outcome(row: Row, made: Made, control: Control) -> Completion | Failure:
     """A text that was broken off because the engine closes is a failure."""
     if isinstance(made, BakeoffError):
@@ -192,10 +201,17 @@ def _outcome(row: Row, made: Made, control: Control) -> Completion | Failure:
     return made
 
 
+def _settled(row: Row) -> bool:
+    """Whether a row needs no computing: it may write nothing, or waited too long."""
+    return row.max_new == 0 or row.late(time.perf_counter())
+
+
 def _without_model(row: Row, control: Control) -> list[Made]:
-    """What a row gets that needs no computing: it was stopped, or may write nothing."""
+    """What a row gets that is not computed: it was stopped, is late, or may write nothing."""
     if control.reason is not None:
         return [control.error()]
+    if row.max_new > 0 and not control.stopped(row.id):
+        return [DeadlineExceeded("the row waited longer than its deadline")]
     stopped = control.stopped(row.id)
     finish = FinishReason.CANCELLED if stopped else FinishReason.LENGTH
     usage = Usage(prompt=row.length, cut=row.cut)

@@ -25,7 +25,10 @@ pytestmark = pytest.mark.torch
 def special_of(tokenizer, **config):
     """Special tokens of a tokenizer whose model says `config`."""
     said = SimpleNamespace(**config)
-    model = SimpleNamespace(config=SimpleNamespace(), generation_config=said)
+    table = SimpleNamespace(num_embeddings=len(tokenizer))
+    model = SimpleNamespace(
+        config=SimpleNamespace(), generation_config=said, get_input_embeddings=lambda: table
+    )
     return Special.of(SimpleNamespace(model=model, tokenizer=tokenizer))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import shutil
 import subprocess
 import sys
 import time
@@ -18,6 +20,7 @@ from bakeoff.core.errors import (
     PromptTooLong,
     UnsupportedOption,
 )
+from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import Completion, Failure, Likelihood
 from bakeoff.core.requests import (
     Embed,
@@ -31,7 +34,10 @@ from bakeoff.core.requests import (
     Text,
     Tokens,
 )
+from bakeoff.engines import describe, open_engine
+from bakeoff.engines.options import EngineOptions
 from tests.contract.targets import Target, collect, run, streamed
+from tests.zoo import zoo_path
 
 pytestmark = pytest.mark.torch
 LLAMA, BART, QWEN2 = Target("llama"), Target("bart"), Target("qwen2")
@@ -141,6 +147,28 @@ def test_a_deadline_fails_its_row_alone(llama):
     good, failed = run(llama.generate(requests))
     assert isinstance(good, Completion)
     assert failed.code == DeadlineExceeded.code
+    waited = GenerateRequest("w", Text("1 ring"), GenerationParams(max_new_tokens=1), deadline=0.0)
+    assert one(llama, waited).code == DeadlineExceeded.code
+
+
+def test_the_checkpoint_s_own_settings_do_not_leak(llama, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(zoo_path("llama"), folder)
+    file = folder / "generation_config.json"
+    said = json.loads(file.read_text())
+    loud = {"do_sample": True, "temperature": 3.0, "top_k": 7, "num_beams": 4, "min_length": 300,
+            "repetition_penalty": 5.0, "no_repeat_ngram_size": 1, "max_new_tokens": 2}  # fmt: skip
+    file.write_text(json.dumps(said | loud))
+    facts = describe(ModelRef.parse(str(folder)))
+    engine = run(open_engine("transformers", facts, EngineOptions(threads=1)))
+    neutral = {"temperature": 0.0, "num_beams": 1, "repetition_penalty": 1.0,
+               "no_repeat_ngram_size": 0, "min_new_tokens": 0, "max_new_tokens": 60}  # fmt: skip
+    text = LLAMA.inputs(1)[0]
+    assert (
+        one(engine, LLAMA.ask(text, **neutral)).token_ids
+        == one(llama, LLAMA.ask(text, max_new_tokens=60)).token_ids
+    )
+    run(engine.close())
 
 
 def test_new_tokens_are_clipped_to_the_room_that_is_left(llama):
