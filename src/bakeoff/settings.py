@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bakeoff.core.errors import InvalidRequest
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -22,10 +24,16 @@ class Settings:
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """Read `environment`, by default the process's own; wrong numbers are ignored as unset."""
+        """Read `environment`, by default the process's own; blank is unset.
+
+        Raises:
+            InvalidRequest: `BAKEOFF_THREADS` is no number from 1 to 1024.
+        """
         env = os.environ if environment is None else environment
-        threads = env.get("BAKEOFF_THREADS", "")
+        threads = env.get("BAKEOFF_THREADS", "").strip()
+        if threads and not (threads.isdecimal() and 1 <= int(threads) <= 1024):
+            raise InvalidRequest(f"BAKEOFF_THREADS is {threads!r}: it must be from 1 to 1024")
         return cls(
-            runs=Path(env.get("BAKEOFF_RUNS") or "runs"),
-            threads=int(threads) if threads.isdecimal() and int(threads) > 0 else None,
+            runs=Path(env.get("BAKEOFF_RUNS", "").strip() or "runs"),
+            threads=int(threads) if threads else None,
         )

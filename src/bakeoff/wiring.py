@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -79,4 +80,13 @@ def run(
     Raises:
         BakeoffError: see `bakeoff.core.errors`; a mistake in the spec starts nothing.
     """
-    return asyncio.run(run_async(spec, runs=runs, fresh=fresh, wait=wait, stdin=stdin))
+
+    def carried_out() -> Report:
+        return asyncio.run(run_async(spec, runs=runs, fresh=fresh, wait=wait, stdin=stdin))
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return carried_out()
+    with ThreadPoolExecutor(1) as beside:  # a notebook's cells run inside an event loop
+        return beside.submit(carried_out).result()

@@ -120,6 +120,8 @@ class Engine(ABC):
 
     capabilities: Capabilities
     info: EngineInfo
+    notices: tuple[Notice, ...] = ()
+    """What was noticed while loading; the report shows it."""
 
     @abstractmethod
     def complete(

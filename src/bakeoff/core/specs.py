@@ -10,11 +10,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from bakeoff.core.modelref import LoadOptions
 from bakeoff.core.requests import GenerationParams, Truncate
 
-_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def _plain_name(value: str) -> str:
-    if not _ID.match(value):
+    if not _ID.fullmatch(value):
         raise ValueError(
             f"{value!r} is used as a folder name: up to 100 letters, digits, '.', '_' and '-', "
             "beginning with a letter or digit"

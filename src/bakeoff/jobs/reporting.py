@@ -80,7 +80,8 @@ def write_outputs(record: RunRecord, notices: Sequence[Notice], folder: RunFolde
     report = report.model_copy(
         update={"data": report.data.model_copy(update={"with_reference": given})}
     )
-    warnings = report_warnings(report, [*notices, *scored.notices], damage, record.stopped)
+    found = [*notices, *_loading_notices(record, folder), *scored.notices]
+    warnings = report_warnings(report, found, damage, record.stopped)
     report = report.model_copy(update={"warnings": warnings})
     answered = Answered(rows, answers, record.spec.repeats, references)
     write_predictions(folder.path, compared_rows(answered, scored))
@@ -88,6 +89,17 @@ def write_outputs(record: RunRecord, notices: Sequence[Notice], folder: RunFolde
     folder.write_report(report)
     write_report_page(report, folder)
     return report
+
+
+def _loading_notices(record: RunRecord, folder: RunFolder) -> list[Notice]:
+    """What was noticed while the models were loaded, in this run or an earlier one."""
+    return [
+        Notice(code, f"{model_id}: {text}")
+        for model_id, model in record.models.items()
+        if model.contender is not None
+        for measured in read_measurements(folder.rows(model_id), model.contender.parts.digest)
+        for code, text in measured.notices
+    ]
 
 
 def write_report_page(report: Report, folder: RunFolder) -> None:

@@ -270,6 +270,8 @@ class _ModelWork:
         with translated("loading the model", ModelLoadFailed):
             engine = await open_engine(taken.engine, contender.facts, options.engine, taken.why)
         options.emit(ModelReady(contender.id))
+        for notice in engine.notices:
+            options.emit(Noticed(notice.code, f"{contender.id}: {notice.text}"))
         journal_folder = self.folder.rows(contender.id)
         header = SegmentHeader(
             writer=new_writer(),
@@ -288,7 +290,10 @@ class _ModelWork:
                     sample = latency_sample(list(self._todo(limit=2000)), options.latency_rows)
                     with translated("timing rows", EngineFailed):
                         latency = await measure_latency(contender, engine, sample)
-                measured = Measurement(parts=contender.parts.digest, latency=latency)
+                noticed = tuple((notice.code, notice.text) for notice in engine.notices)
+                measured = Measurement(
+                    parts=contender.parts.digest, latency=latency, notices=noticed
+                )
                 write_measurement(journal_folder, name, measured)
                 sink = RowSink(contender.id, journal, self.limit, options.emit)
                 tally = await run_rows(contender, engine, self._todo(), sink)
