@@ -33,7 +33,7 @@ fetch_smollm() {
 
 fetch_smollm
 for spec in dates dialogues questions; do
-  "$VENV/bin/bakeoff" run "examples/$spec.yaml" "$@"
+  "$VENV/bin/bakeoff" run "examples/$spec.yaml" --latency-rows 5 "$@"
 done
 echo
 echo "The pages to open in a browser:"

@@ -103,7 +103,10 @@ CHANGED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "sampling": (lambda s: s["generation"].update(temperature=1.0), "generation.temperature"),
     "another model": (lambda s: s["models"][0].update(model="fake://echo"), "model fake:upper"),
     "truncation": (lambda s: s.update(truncate="cut"), "truncate refuse -> cut"),
-    "a prompt": (lambda s: s["models"][0].update(prompt={"template": "<{{ source }}>"}), "prompts"),
+    "a prompt": (
+        lambda s: s["models"][0].update(prompt={"template": "<{{ source }}>"}),
+        "prompt changed",
+    ),
 }
 
 
@@ -122,6 +125,14 @@ def test_only_new_and_changed_rows_are_made(bench: Bench) -> None:
     assert bench.todo() == 4
     assert report.data.rows == 9
     assert report.models["a"].reused == 5
+    assert bench.why() == ("their cells or their prompt changed",)
+    assert bench.of(ModelPlanned)[0].first == ("2",)
+
+
+def test_rows_that_were_never_made_need_no_reason(bench: Bench) -> None:
+    bench.write(9)
+    bench.run()
+    assert (bench.todo(), bench.why()) == (3, ())
 
 
 def test_a_further_model_leaves_the_first_alone(bench: Bench) -> None:

@@ -31,7 +31,7 @@ from bakeoff.jobs.events import (
 def made_anew(event: ModelPlanned) -> str:
     """Which rows are generated although the run folder holds rows, and why."""
     shown = ", ".join(event.first[:5])
-    more = ", ..." if event.todo > len(event.first[:5]) else ""
+    more = ", ..." if len(event.first) > 5 else ""
     reasons = "; ".join(event.why[:5])
     return f"{event.model}: {event.todo} rows are made anew ({shown}{more}): {reasons}"
 

@@ -101,7 +101,7 @@ class Outlook:
         why: why rows of an earlier attempt do not count, in words.
         places: which rows of the data set need work, by `TaskRow.index`: later passes skip the
             others without asking what they ask.
-        first: ids of the first rows that need work.
+        first: ids of the first rows that need work; where some changed, of those.
     """
 
     total: int
@@ -136,6 +136,8 @@ def outlook(contender: Contender, rows: Iterator[PlannedRow], index: JournalInde
     missing: set[bytes] = set()
     places = RowSet()
     first: dict[str, None] = {}
+    changed: dict[str, None] = {}
+    parts = contender.parts.values
     for planned in rows:
         total += 1
         if index.settled(planned.key):
@@ -145,16 +147,18 @@ def outlook(contender: Contender, rows: Iterator[PlannedRow], index: JournalInde
         places.add(planned.row.index)
         if len(first) < FIRST:
             first[planned.row.id] = None
-    why = _why(contender, index, len(missing))
-    return Outlook(total, len(missing), reused, why, places, tuple(first))
+        if len(changed) < FIRST and index.holds(parts, planned.row.id, planned.repeat):
+            changed[planned.row.id] = None
+    why = _why(contender, index, bool(missing))
+    if not why and changed:
+        why = ("their cells or their prompt changed",)
+    return Outlook(total, len(missing), reused, why, places, tuple(changed or first))
 
 
-def _why(contender: Contender, index: JournalIndex, missing: int) -> tuple[str, ...]:
+def _why(contender: Contender, index: JournalIndex, missing: bool) -> tuple[str, ...]:
     """What differs from the nearest settings that the journal knows."""
     if not missing or not index.parts:
         return ()
     new = contender.parts.values
     nearest = min((what_changed(old, new) for old in index.parts.values()), key=len)
-    if nearest:
-        return tuple(nearest)
-    return ("rows, cells or prompts are new or changed",) if len(index) else ()
+    return tuple(nearest)

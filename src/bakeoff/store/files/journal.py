@@ -7,6 +7,7 @@ finished row (lowest attempt, then writer, then line), else the last failure.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -95,8 +96,11 @@ class JournalIndex:
         self.attempt = max((s.attempt for s in segments(folder)), default=0)
         self._finished: set[bytes] = set()
         self._failed: set[bytes] = set()
+        self._places: set[int] = set()
         for line in read_lines(folder, self.damage):
             self._add(line.row)
+            if line.row.ok:
+                self._places.add(_place(line.header.parts, line.row.row, line.row.repeat))
         self._failed -= self._finished
         for segment in segments(folder):
             self._read_epoch(segment.path)
@@ -122,8 +126,19 @@ class JournalIndex:
         short = short_key(key)
         return short in self._finished or short in self._failed
 
+    def holds(self, parts: dict[str, Any], row: str, repeat: int) -> bool:
+        """Whether a row of that id was finished under these settings, whatever it asked."""
+        return bool(self._places) and _place(parts, row, repeat) in self._places
+
     def __len__(self) -> int:
         return len(self._finished)
+
+
+def _place(parts: dict[str, Any], row: str, repeat: int) -> int:
+    """8 bytes of a hash: a million rows fit."""
+    text = f"{json.dumps(parts, sort_keys=True)}\0{row}\0{repeat}"
+    hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(hashed.digest(), "big")
 
 
 def short_key(key: str) -> bytes:
