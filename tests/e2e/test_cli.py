@@ -190,7 +190,7 @@ class TestExitCodes:
         def fault(*_: object) -> None:
             raise KeyError("an inner thing")
 
-        monkeypatch.setattr("bakeoff.jobs.run.map_roles", fault)
+        monkeypatch.setattr("bakeoff.jobs.planning.map_roles", fault)
         said = bakeoff("run", "s.yaml")
         assert said.code == ExitCode.INTERNAL
         line = said.err.splitlines()[-1]

@@ -119,8 +119,8 @@ def test_while_rows_are_made(
 @pytest.mark.parametrize(
     ("where", "number"),
     [
-        ("bakeoff.jobs.run:map_roles", signal.SIGINT),
-        ("bakeoff.jobs.run:outlook", signal.SIGTERM),
+        ("bakeoff.jobs.planning:map_roles", signal.SIGINT),
+        ("bakeoff.jobs.modelwork:outlook", signal.SIGTERM),
         ("bakeoff.jobs.reporting:score_all", signal.SIGINT),
         ("bakeoff.jobs.reporting:write_scores", signal.SIGTERM),
         ("bakeoff.jobs.page.render:choose_rows", signal.SIGINT),

@@ -117,6 +117,7 @@ def _bart(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
         dropout=0.0,
         activation_dropout=0.0,
         attention_dropout=0.0,
+        normalize_before=False,  # published BART models have it; converters read it
         architectures=["BartForConditionalGeneration"],
         **{key: ids[key] for key in ids if key != "forced_eos_token_id"},
         forced_eos_token_id=2,

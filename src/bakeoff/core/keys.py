@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Any
 
 from bakeoff.core.canonical import canonical, digest
 from bakeoff.core.ports import Ask, ModelFacts
 from bakeoff.core.requests import GenerationParams, Truncate
 
-KEY_VERSION = 1
+KEY_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,17 @@ class Decoding:
 
 
 def key_parts(facts: ModelFacts, decoding: Decoding) -> KeyParts:
-    """Identity, loading, numerics and decoding of a model."""
+    """Identity, loading, numerics and decoding of a model.
+
+    What is laid over a model counts by its content, where the identity holds it, and not by its
+    place.
+    """
     ref = facts.ref
     values = {
         "key_version": KEY_VERSION,
         "model": facts.identity,
-        "adapter": ref.adapter,
-        "tokenizer": ref.tokenizer,
+        "adapter": None if "+adapter:" in facts.identity else ref.adapter,
+        "tokenizer": None if "+tokenizer:" in facts.identity else ref.tokenizer,
         "torch_dtype": ref.torch_dtype,
         "quantisation": "4bit" if ref.load_in_4bit else "8bit" if ref.load_in_8bit else None,
         "compute_type": ref.compute_type,
@@ -69,7 +74,11 @@ def key_parts(facts: ModelFacts, decoding: Decoding) -> KeyParts:
 
 
 def row_key(parts: KeyParts, payload: Any, repeat: int) -> str:
-    """Key of a row and repeat; `payload` is what the row asks, see `ask_payload`."""
+    """Key of a row and repeat.
+
+    `payload` is what the row asks, see `ask_payload`, and what its answer is made with, see
+    `Task.answer_settings`.
+    """
     hashed = hashlib.sha256(parts.digest.encode())
     hashed.update(canonical([payload, repeat]))
     return hashed.hexdigest()
@@ -96,7 +105,7 @@ def what_changed(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Differences of two sets of parts in words, `generation.max_new_tokens 32 -> 64`."""
     flat_old, flat_new = _flat(old), _flat(new)
     return [
-        f"{name} {_short(flat_old.get(name))} -> {_short(flat_new.get(name))}"
+        f"{name} {' -> '.join(_apart(flat_old.get(name), flat_new.get(name)))}"
         for name in sorted(flat_old | flat_new)
         if flat_old.get(name) != flat_new.get(name)
     ]
@@ -110,6 +119,14 @@ def _flat(values: dict[str, Any], above: str = "") -> dict[str, Any]:
         else:
             flat[above + name] = value
     return flat
+
+
+def _apart(old: Any, new: Any) -> tuple[str, str]:
+    """Both values, short; of identities with something laid over them, the part that differs."""
+    if isinstance(old, str) and isinstance(new, str):
+        pairs = zip_longest(old.split("+"), new.split("+"))
+        old, new = next(pair for pair in pairs if pair[0] != pair[1])
+    return _short(old), _short(new)
 
 
 def _short(value: Any) -> str:

@@ -300,6 +300,14 @@ class Task(ABC):
     ) -> Answer:
         """The prediction, from one outcome for each item of `ask`, in order."""
 
+    def answer_settings(self, row: TaskRow) -> Any:
+        """What `answer` reads besides the outcomes, as a JSON value: part of the row's key.
+
+        A task whose answers hang on a setting or a cell that its requests need not show (labels,
+        choices, ...) names them here; else rows made under another setting would be taken.
+        """
+        return self.kind
+
     def references(self, row: TaskRow) -> tuple[str, ...]:
         """What metrics compare with; tasks with labels turn an index into its text."""
         return row.references

@@ -89,11 +89,11 @@ class Score(_Stored):
     method: str = ""
     """How the interval was made."""
     n: int = 0
-    """Rows that the value rests on."""
+    """Rows that the value rests on, each counted once whatever its repeats."""
     unscored: int = 0
-    """Rows with a prediction but without a value (no reference, ...)."""
+    """Predictions, a row counted once for each repeat, without a value (no reference, ...)."""
     failed: int = 0
-    """Rows without a prediction; they are not in the value."""
+    """Rows, counted once for each repeat, without a prediction; they are not in the value."""
     reasons: dict[str, int] = Field(default_factory=dict)
 
 

@@ -72,6 +72,10 @@ class RoleMap:
             cells=row.cells,
         )
 
+    def is_written(self, role: str, cells: Mapping[str, Any]) -> bool:
+        """Whether a cell of the role is there, be it blank: null and absent cells are not."""
+        return any(follow(cells, path) is not None for path in self.paths.get(role, ()))
+
     def id_text(self, row: Row) -> str | None:
         """What the id column holds; None where that is nothing or only blanks."""
         text = self._text(row, "id")

@@ -55,7 +55,7 @@ class Checkpoint:
         generation: `generation_config.json`, or None where there is none.
         tokenizer: `tokenizer_config.json`.
         added_tokens: tokens outside the learnt vocabulary.
-        chat_template: whether the tokenizer can render conversations.
+        chat_template: how the tokenizer renders conversations; empty where it cannot.
         language_codes: languages that the tokenizer has tokens for.
         embedding: modules of sentence-transformers, in order; empty for other models.
         max_seq_length: where a sentence-transformers model cuts its input, or None.
@@ -68,7 +68,7 @@ class Checkpoint:
     generation: Mapping[str, Any] | None = None
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
     added_tokens: frozenset[str] = frozenset()
-    chat_template: bool = False
+    chat_template: str = ""
     language_codes: tuple[str, ...] = ()
     embedding: tuple[Mapping[str, Any], ...] = ()
     max_seq_length: int | None = None
@@ -101,7 +101,7 @@ def read_checkpoint(
         generation=read_json(name, folder / "generation_config.json"),
         tokenizer=tokenizer,
         added_tokens=added,
-        chat_template=_has_chat_template(tokens, tokenizer),
+        chat_template=_chat_template(tokens, tokenizer),
         language_codes=_language_codes({*added, *_marian_tokens(name, tokens)}),
         embedding=tuple(read_json(name, folder / "modules.json", list) or ()),
         max_seq_length=(read_json(name, folder / "sentence_bert_config.json") or {}).get(
@@ -204,9 +204,12 @@ def _language_codes(tokens: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({match[1] for match in found if match}))
 
 
-def _has_chat_template(folder: Path, tokenizer: Mapping[str, Any]) -> bool:
+def _chat_template(folder: Path, tokenizer: Mapping[str, Any]) -> str:
     said = tokenizer.get("chat_template")
     if isinstance(said, list):  # named templates; only `default` is used without asking
-        said = any(entry.get("name") == "default" for entry in said if isinstance(entry, dict))
-    names = ("chat_template.jinja", "chat_template.json")
-    return bool(said) or any((folder / name).is_file() for name in names)
+        named = {e.get("name"): e.get("template") for e in said if isinstance(e, dict)}
+        said = named.get("default")
+    found = [said] if isinstance(said, str) else []
+    files = (folder / name for name in ("chat_template.jinja", "chat_template.json"))
+    found += [path.read_text("utf-8", errors="replace") for path in files if path.is_file()]
+    return "\n".join(found)

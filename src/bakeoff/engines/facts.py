@@ -21,11 +21,13 @@ from bakeoff.engines.checkpoint import (
     weight_files,
 )
 from bakeoff.engines.checks import check_options
+from bakeoff.engines.dated import dated
 from bakeoff.engines.decoding import Defaults, read_defaults
 from bakeoff.engines.gguf import describe_gguf
 from bakeoff.engines.heads import Kind, context_length, kind_of, labels_of
 from bakeoff.engines.identity import folder_identity, hub_identity, with_part
 from bakeoff.engines.pooling import read_pooling, read_prompt
+from bakeoff.engines.precision import resolved_dtype
 from bakeoff.engines.remotecode import check_trust, foreign_repositories
 
 
@@ -55,7 +57,7 @@ def describe_checkpoint(ref: ModelRef, hints: tuple[str, ...]) -> ModelFacts:
         DependencyMissing: an option needs an optional part.
     """
     check_options(ref)
-    source = find(ref)
+    source = find(ref.model_copy(update={"torch_dtype": resolved_dtype(ref)}))
     gguf = _gguf_name(source)
     if gguf is not None:
         facts = describe_gguf(
@@ -148,7 +150,7 @@ def _describe(source: Source, hints: tuple[str, ...]) -> ModelFacts:
     embeds = "embed" in kind.heads
     if embeds:
         read_pooling(ref.uri, source.folder)
-    return ModelFacts(
+    facts = ModelFacts(
         ref=ref,
         identity=_identity(source, weights),
         capabilities=_capabilities(checkpoint, kind),
@@ -158,6 +160,7 @@ def _describe(source: Source, hints: tuple[str, ...]) -> ModelFacts:
         prefix=read_prompt(ref.uri, source.folder) if embeds else found.prefix,
         notices=_notices(checkpoint, ref, found),
     )
+    return dated(facts, checkpoint.chat_template)
 
 
 def _capabilities(checkpoint: Checkpoint, kind: Kind) -> Capabilities:
@@ -166,7 +169,7 @@ def _capabilities(checkpoint: Checkpoint, kind: Kind) -> Capabilities:
         kind=kind.kind,
         heads=kind.heads,
         context_length=context_length(checkpoint, kind),
-        chat_template=generates and checkpoint.chat_template,
+        chat_template=generates and bool(checkpoint.chat_template),
         likelihood=generates,
         embeddings="embed" in kind.heads,
         fim_tokens=generates and checkpoint.fim_tokens,
@@ -229,8 +232,13 @@ def _local_part(found: Source) -> str:
 
 
 def _with_code(identity: str, source: Source) -> str:
-    """Code from another repository is pinned to the commit it is at now."""
+    """A checkpoint's own code may answer otherwise than the library's class for the same weights.
+
+    Code from another repository is pinned to the commit it is at now.
+    """
     checkpoint = read_checkpoint(source.ref.uri, source.folder, source.files)
+    if "auto_map" in checkpoint.config or "auto_map" in checkpoint.tokenizer:
+        identity = with_part(identity, "trust_remote_code", "true")
     foreign = foreign_repositories(checkpoint.config)
     if len(foreign) > 1:
         raise UnsupportedOption(

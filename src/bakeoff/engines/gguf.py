@@ -21,7 +21,8 @@ from bakeoff.core.modelref import ModelRef
 from bakeoff.core.ports import Capabilities, ModelFacts, ModelKind
 from bakeoff.core.rows import Notice
 from bakeoff.engines.checkpoint import FIM_TOKENS
-from bakeoff.engines.identity import file_identity, file_sha256
+from bakeoff.engines.dated import dated
+from bakeoff.engines.identity import file_identity, file_sha256, with_part
 
 KIND = "gguf"
 """Name of the converter in the cache."""
@@ -103,7 +104,7 @@ def describe_gguf(ref: ModelRef, path: Path) -> ModelFacts:
     capabilities = Capabilities(
         kind=kind,
         context_length=window if isinstance(window, int) and window > 0 else None,
-        chat_template=_has_template(header),
+        chat_template=bool(_template(header)),
         likelihood=True,
         fim_tokens=_has_fim(header),
     )
@@ -111,13 +112,15 @@ def describe_gguf(ref: ModelRef, path: Path) -> ModelFacts:
         f"{path.name} ({header.quantisation}, {path.stat().st_size / 1e6:.0f} MB) is dequantised "
         f"once to {header.float32_bytes / 1e6:.0f} MB of float32 in memory and in the cache"
     )
-    return ModelFacts(
+    identity = with_part(file_identity(path), KIND, str(CONVERTER))
+    facts = ModelFacts(
         ref=ref,
-        identity=file_identity(path),
+        identity=identity,
         capabilities=capabilities,
         architecture=header.architecture,
         notices=(Notice("gguf-dequantised", said),),
     )
+    return dated(facts, _template(header))
 
 
 def conversion_key(path: Path) -> str:
@@ -130,9 +133,9 @@ def _is_split(header: Header) -> bool:
     return int(header.metadata.get("split.count", 1)) > 1
 
 
-def _has_template(header: Header) -> bool:
+def _template(header: Header) -> str:
     keys = ("tokenizer.chat_template", "tokenizer.chat_template.default")
-    return any(header.metadata.get(key) for key in keys)
+    return "\n".join(str(found) for key in keys if (found := header.metadata.get(key)))
 
 
 def _has_fim(header: Header) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from dataclasses import dataclass
 
+from bakeoff._version import __version__
 from bakeoff.core.errors import UnsupportedOption
 from bakeoff.core.ports import ModelFacts
 
@@ -14,6 +16,10 @@ _LATER = {
     "vllm": "leave `engine: auto`, which takes transformers, or serve the model with vLLM and "
     "name it by `endpoint:`",
 }
+
+
+_LIBRARIES = {"transformers": ("transformers", "torch")}
+"""What an engine computes with; the others are bakeoff's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,12 @@ def route(facts: ModelFacts, needs: Needs | None = None) -> Route:
     if facts.ref.engine == "transformers":
         return Route("transformers", "named by `engine:`")
     return Route("transformers", "runs every architecture and sets the reference for the text")
+
+
+def engine_and_version(name: str) -> str:
+    """An engine with the versions of what it computes with; nothing heavy is imported."""
+    named = (f"{lib} {importlib.metadata.version(lib)}" for lib in _LIBRARIES.get(name, ()))
+    return ", ".join(named) or f"{name} of bakeoff {__version__}"
 
 
 def check_engine(name: str) -> None:

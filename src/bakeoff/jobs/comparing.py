@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bakeoff.core.canonical import digest
 from bakeoff.core.errors import InvalidRequest
 from bakeoff.core.registry import unknown
 from bakeoff.core.report import ComparedRow, MetricSummary, Score
+from bakeoff.jobs.deciding import rank
+from bakeoff.jobs.intervals import group_codes, score_of
 from bakeoff.jobs.tables import read_predictions
 from bakeoff.stats.bootstrap import mean_intervals
 from bakeoff.store.files.runfolder import RunFolder
@@ -52,7 +55,7 @@ class Comparison:
 
 
 def compare_runs(folders: Sequence[RunFolder], metric: str | None = None) -> Comparison:
-    """Compare on shared rows.
+    """Compare on the shared rows that every model answered; rows of a group are drawn together.
 
     Raises:
         InvalidRequest: the same run twice, or runs without a common row.
@@ -67,19 +70,22 @@ def compare_runs(folders: Sequence[RunFolder], metric: str | None = None) -> Com
     if metric is not None and metric not in metrics:
         raise unknown("metric", metric, tuple(metrics))
     order = sorted(shared)
-    models = [
-        _model(f"{label}/{model_id}", model_id, [rows[label][key] for key in order], metrics)
+    answers = [
+        _answers(f"{label}/{model_id}", model_id, [rows[label][key] for key in order], metrics)
         for label, folder in zip(labels, folders, strict=True)
         for model_id in folder.read_report().models
     ]
+    answered, coverage = _answered_by_all(answers)
+    groups = group_codes([_group(rows.values(), key) for key in order])
+    models = {found.label: _model(found, answered, groups, metrics) for found in answers}
     ranked_by = metric or next((n for n, m in metrics.items() if m.better), None)
     return Comparison(
         shared=len(shared),
         left_out={label: len(set(of_run) - shared) for label, of_run in rows.items()},
         metrics=metrics,
-        models=tuple(sorted(models, key=lambda m: _place(m, ranked_by, metrics))),
+        models=tuple(models[label] for label in _order(models, ranked_by, metrics)),
         ranked_by=ranked_by,
-        notes=notes,
+        notes=(*coverage, *notes),
     )
 
 
@@ -117,42 +123,81 @@ def _metrics(
     return found, tuple(notes)
 
 
-def _model(
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What one model made of the shared rows.
+
+    Attributes:
+        values: shape (rows, metrics), repeats averaged; NaN where nothing was measured.
+        answered: shape (rows,), whether some repeat has a prediction.
+        failed: rows and repeats without one.
+    """
+
+    label: str
+    values: NDArray[np.float64]
+    answered: NDArray[np.bool_]
+    failed: int
+
+
+def _answers(
     label: str, model_id: str, rows: Sequence[ComparedRow], metrics: dict[str, MetricSummary]
-) -> ComparedModel:
-    matrix = np.full((len(rows), len(metrics)), np.nan)
+) -> _Answers:
+    values = np.full((len(rows), len(metrics)), np.nan)
+    answered = np.zeros(len(rows), dtype=bool)
     failed = 0
     for place, row in enumerate(rows):
         answers = [a for a in row.answers if a.model == model_id]
+        answered[place] = any(a.ok for a in answers)
         failed += sum(not a.ok for a in answers)
         for column, name in enumerate(metrics):
-            values = [v for a in answers if (v := a.scores.get(name)) is not None]
-            if values:
-                matrix[place, column] = sum(values) / len(values)
+            found = [v for a in answers if (v := a.scores.get(name)) is not None]
+            if found:
+                values[place, column] = sum(found) / len(found)
+    return _Answers(label, values, answered, failed)
+
+
+def _answered_by_all(models: Sequence[_Answers]) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+    """The rows that scores rest on, and a note where these are not all.
+
+    A model that answered nothing has no say; where no row is left, each keeps its own.
+    """
+    rows = len(models[0].answered)
+    some = [model.answered for model in models if model.answered.any()]
+    answered = np.logical_and.reduce(some) if some else np.ones(rows, dtype=bool)
+    count = int(answered.sum())
+    if count == rows:
+        return answered, ()
+    if count == 0:
+        note = "no shared row was answered by every model: scores rest on different rows"
+        return np.ones(rows, dtype=bool), (note,)
+    note = f"scores rest on the {count} of {rows} shared rows that every model answered"
+    return answered, (note,)
+
+
+def _group(runs: Iterable[Mapping[str, ComparedRow]], key: str) -> str | None:
+    """A row's group in the first run that names one: it holds for the same row of the others."""
+    return next((group for rows in runs if (group := rows[key].group) is not None), None)
+
+
+def _model(
+    found: _Answers,
+    answered: NDArray[np.bool_],
+    groups: NDArray[np.intp] | None,
+    metrics: dict[str, MetricSummary],
+) -> ComparedModel:
+    matrix = np.where(answered[:, None], found.values, np.nan)
     shares = [summary.scale is not None for summary in metrics.values()]
-    intervals = mean_intervals(matrix, shares=shares, seed=0) if metrics else []
+    intervals = mean_intervals(matrix, shares=shares, groups=groups, seed=0) if metrics else []
     scores = {
-        name: Score(
-            value=_number(interval.value),
-            low=_number(interval.low),
-            high=_number(interval.high),
-            method=interval.method,
-            n=interval.n,
-            failed=failed,
-        )
+        name: score_of(interval, found.failed)
         for name, interval in zip(metrics, intervals, strict=True)
     }
-    return ComparedModel(label, scores, failed)
+    return ComparedModel(found.label, scores, found.failed)
 
 
-def _number(value: float | None) -> float | None:
-    return None if value is None or not np.isfinite(value) else float(value)
-
-
-def _place(
-    model: ComparedModel, metric: str | None, metrics: dict[str, MetricSummary]
-) -> tuple[bool, float]:
-    score = model.scores.get(metric) if metric else None
-    if metric is None or score is None or score.value is None:
-        return (True, 0.0)
-    return (False, score.value if metrics[metric].better == "lower" else -score.value)
+def _order(
+    models: Mapping[str, ComparedModel], metric: str | None, metrics: Mapping[str, MetricSummary]
+) -> tuple[str, ...]:
+    if metric is None:
+        return tuple(models)
+    return rank({k: m.scores[metric].value for k, m in models.items()}, metrics[metric].better)

@@ -14,7 +14,7 @@ from bakeoff.core.ports import ModelFacts, Task
 from bakeoff.core.requests import GenerationParams, Truncate
 from bakeoff.core.specs import ModelEntry, RunSpec
 from bakeoff.engines import describe
-from bakeoff.engines.route import Needs, Route, route
+from bakeoff.engines.route import Needs, Route, engine_and_version, route
 
 DEFAULT_MAX_NEW_TOKENS = 256
 _USER = re.compile(r"//[^/@\s]+@")
@@ -100,11 +100,23 @@ def model_ref(entry: ModelEntry, base: Path) -> ModelRef:
             option="api_key",
         )
     options = {name: getattr(entry, name) for name in LoadOptions.model_fields}
+    for name in ("tokenizer", "adapter"):
+        options[name] = _beside(name, options[name], base)
     try:
         return ModelRef.parse(entry.model or "", base=base, **options)
     except (ValueError, RuntimeError) as problem:  # RuntimeError: an unknown ~user
         text = f"model {entry.model!r}: {_first_line(problem)}"
         raise InvalidSpec(_without_password(text)) from problem
+
+
+def _beside(option: str, text: str | None, base: Path) -> str | None:
+    """A tokenizer or adapter; a relative path is taken from the spec's folder."""
+    if text is None:
+        return None
+    try:
+        return ModelRef.parse(text, base=base).uri
+    except (ValueError, RuntimeError) as problem:
+        raise InvalidSpec(f"{option} {text!r}: {_first_line(problem)}") from problem
 
 
 def _without_password(text: str) -> str:
@@ -138,8 +150,10 @@ def make_contender(
     decoding = Decoding(
         params=_params(spec, entry, facts),
         truncate=_truncate(spec, entry, facts),
-        engine=taken.engine if spec.strict_engine else None,
+        engine=engine_and_version(taken.engine) if spec.strict_engine else None,
     )
+    if facts.capabilities.kind != "encoder":
+        _check_together(model_id, decoding.params, facts)
     return Contender(model_id, entry, facts, task, decoding, taken, key_parts(facts, decoding))
 
 
@@ -149,6 +163,27 @@ def _params(spec: RunSpec, entry: ModelEntry, facts: ModelFacts) -> GenerationPa
     if params.sampled and params.seed is None:
         params = GenerationParams(seed=0).over(params)
     return params
+
+
+def _check_together(model_id: str, params: GenerationParams, facts: ModelFacts) -> None:
+    """Refuse settings that exclude each other before anything is loaded."""
+    beams, least, most = params.num_beams or 1, params.min_new_tokens, params.max_new_tokens
+
+    def said(name: str) -> str:
+        own = getattr(params, name) == getattr(facts.defaults, name)
+        origin = f", from its {facts.origins[name]}" if own and name in facts.origins else ""
+        return f"{name} ({getattr(params, name)}{origin})"
+
+    if beams > 1 and params.sampled:
+        raise InvalidSpec(
+            f"{model_id}: {said('num_beams')} and {said('temperature')} exclude each other, since "
+            "beams do not sample: set num_beams: 1, or temperature: 0"
+        )
+    if least is not None and most is not None and least > most:
+        raise InvalidSpec(
+            f"{model_id}: {said('min_new_tokens')} is more than {said('max_new_tokens')}: lower "
+            "the one or raise the other"
+        )
 
 
 def _truncate(spec: RunSpec, entry: ModelEntry, facts: ModelFacts) -> Truncate:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bakeoff.core.report import MetricSummary, Pair, Score, Verdict
+from bakeoff.core.report import MetricSummary, Pair, Score, Verdict, Warning
 from bakeoff.core.specs import DecideSpec
 from bakeoff.jobs.scoring import ModelScores, RowUnits, Scored
+from bakeoff.stats.normal import rounded
 from bakeoff.stats.paired import Paired, Setting, Side, compare, compare_all, holm
 from bakeoff.stats.verdict import Question
 from bakeoff.stats.verdict import decide as settle
@@ -24,6 +27,7 @@ class Decision:
     Attributes:
         metric: that the order rests on, or None where nothing can be ranked.
         ranking: model ids, best first; models without a value come last.
+        warnings: what the order rests on, where that is not plain from the scores.
     """
 
     metric: str | None
@@ -31,6 +35,7 @@ class Decision:
     pairs: tuple[Pair, ...] = ()
     tiers: tuple[tuple[str, ...], ...] = ()
     verdict: Verdict | None = None
+    warnings: tuple[Warning, ...] = ()
 
 
 def decide(
@@ -41,12 +46,18 @@ def decide(
     scored: Scored,
     groups: NDArray[np.intp] | None,
 ) -> Decision:
-    """Rank the models, and compare them pair by pair on the same rows."""
+    """Rank the models on the rows that all have, and compare each pair on the rows of both."""
     metric = deciding_metric(spec, metrics, scores)
     if metric is None:
         return Decision(None, tuple(scores))
-    ranking = rank(metric, metrics[metric], scores)
-    valued = [m for m in ranking if scores[m].get(metric) and scores[m][metric].value is not None]
+    own = {m: s[metric].value if metric in s else None for m, s in scores.items()}
+    sides = {
+        model: _side(model, units[model][metric], scored.by_model[model][metric])
+        for model, value in own.items()
+        if value is not None
+    }
+    values, warnings = _comparable(metric, own, list(sides.values()))
+    ranking = rank(values, metrics[metric].better)
     decision = spec or DecideSpec()
     question = Question(
         metric=metric,
@@ -62,10 +73,50 @@ def decide(
         margin=decision.margin * question.point,
         estimand=decision.estimand,
     )
-    sides = [_side(model, units[model][metric], scored.by_model[model][metric]) for model in valued]
-    pairs = [Pair(**asdict(pair)) for pair in _compared(sides, setting, decision.baseline)]
+    valued = [model for model in ranking if model in sides]
+    found = _compared([sides[model] for model in valued], setting, decision.baseline)
+    pairs = tuple(Pair(**asdict(pair)) for pair in found)
     decided = settle(pairs, valued, question)
-    return Decision(metric, ranking, tuple(pairs), decided.tiers, decided.verdict)
+    order = decided.ranking + tuple(model for model in ranking if model not in sides)
+    if decision.baseline is not None and decision.baseline not in sides:
+        warnings = (*warnings, _no_baseline(decision.baseline, metric))
+    return Decision(metric, order, pairs, decided.tiers, decided.verdict, warnings)
+
+
+def _comparable(
+    metric: str, own: Mapping[str, float | None], sides: Sequence[Side]
+) -> tuple[Mapping[str, float | None], tuple[Warning, ...]]:
+    """Values that models can be ranked by: over the rows that all have, where there are any."""
+    if not sides:
+        return own, ()
+    measured = ~np.isnan(np.stack([side.values for side in sides]))
+    shared: NDArray[np.bool_] = np.all(measured, axis=0)
+    rows = int(shared.sum())
+    if (measured == shared).all():
+        return own, ()
+    if not rows:
+        text = f"no row has {metric} of every model: the ranking compares values of different rows"
+        return own, (Warning(code="no-shared-rows", text=text),)
+    text = (
+        f"ranked on the {rows} {'row' if rows == 1 else 'rows'} that all models have; each value "
+        "in the table rests on the model's own rows, each pair on the rows of both"
+    )
+    found = {**own, **{side.model: _value_on(side, shared) for side in sides}}
+    return found, (Warning(code="ranked-on-shared-rows", text=text, rows=rows),)
+
+
+def _value_on(side: Side, rows: NDArray[np.bool_]) -> float:
+    if side.statistics is not None and side.combine is not None:
+        return rounded(float(side.combine(side.statistics[rows].sum(axis=0))))
+    return rounded(float(side.values[rows].mean()))
+
+
+def _no_baseline(baseline: str, metric: str) -> Warning:
+    text = (
+        f"decide.baseline {baseline!r} has no value of {metric}: nothing is held against it, the "
+        "verdict compares the other models with one another"
+    )
+    return Warning(code="baseline-without-value", text=text)
 
 
 def _side(model: str, units: RowUnits, scores: ModelScores) -> Side:
@@ -115,14 +166,14 @@ def deciding_metric(
 
 
 def rank(
-    metric: str, summary: MetricSummary, scores: dict[str, dict[str, Score]]
+    values: Mapping[str, float | None], better: Literal["higher", "lower"] | None
 ) -> tuple[str, ...]:
-    """Model ids, best first; without a value last, in the order of the spec."""
+    """Keys, best first; without a value last; equals in the order given."""
 
-    def place(model: str) -> tuple[bool, float]:
-        score = scores[model].get(metric)
-        if score is None or score.value is None:
+    def place(key: str) -> tuple[bool, float]:
+        value = values[key]
+        if value is None:
             return (True, 0.0)
-        return (False, score.value if summary.better == "lower" else -score.value)
+        return (False, value if better == "lower" else -value)
 
-    return tuple(sorted(scores, key=place))
+    return tuple(sorted(values, key=place))

@@ -79,6 +79,8 @@ class RowSink:
     journal: JournalWriter
     limit: FailureLimit
     emit: EventSink
+    written: int = 0
+    """Lines in the journal."""
     _buffer: list[RowResult] = field(default_factory=list)
     _flushed: float = field(default_factory=time.monotonic)
 
@@ -100,6 +102,7 @@ class RowSink:
         if not rows:
             return
         self.journal.append(rows)
+        self.written += len(rows)
         failures = sum(not row.ok for row in rows)
         tokens = sum(row.usage.completion for row in rows)
         self.emit(RowsDone(self.model, len(rows), failures, tokens))

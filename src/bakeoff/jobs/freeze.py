@@ -45,6 +45,8 @@ def _entry(entry: ModelEntry, model_id: str, contender: Contender | None) -> Mod
             **settings,
             "id": model_id,
             "model": ref.uri,
+            "tokenizer": ref.tokenizer,
+            "adapter": ref.adapter,
             "revision": None if ref.scheme == "hf" else ref.revision,
             "truncate": contender.decoding.truncate,
         }

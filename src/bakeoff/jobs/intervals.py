@@ -17,11 +17,14 @@ from bakeoff.stats.bootstrap import Interval, corpus_interval, mean_intervals
 SEED = 0
 
 
-def group_codes(rows: Sequence[TaskRow]) -> NDArray[np.intp] | None:
-    """A number for each row's group, or None where the data names no groups."""
-    if all(row.group is None for row in rows):
+def group_codes(groups: Sequence[str | None]) -> NDArray[np.intp] | None:
+    """A number for each row's group; rows without one are their own.
+
+    None where no row names a group.
+    """
+    if all(group is None for group in groups):
         return None
-    names = [f"\0{row.id}" if row.group is None else row.group for row in rows]
+    names = [f"\0{at}" if group is None else group for at, group in enumerate(groups)]
     _, codes = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)
     return codes.astype(np.intp)
 
@@ -69,15 +72,23 @@ def _corpus(found: ModelScores, units: RowUnits, groups: NDArray[np.intp] | None
 
 def _score(found: ModelScores, interval: Interval, failed: int) -> Score:
     reasons = Counter(reason for reason in found.scores.reasons if reason)
+    return score_of(interval, failed).model_copy(
+        update={
+            "unscored": sum(value is None for value in found.scores.values),
+            "reasons": dict(sorted(reasons.items())),
+        }
+    )
+
+
+def score_of(interval: Interval, failed: int) -> Score:
+    """An interval as reports keep it: numbers that are not finite become None."""
     return Score(
         value=_number(interval.value),
         low=_number(interval.low),
         high=_number(interval.high),
         method=interval.method,
         n=interval.n,
-        unscored=sum(value is None for value in found.scores.values),
         failed=failed,
-        reasons=dict(sorted(reasons.items())),
     )
 
 

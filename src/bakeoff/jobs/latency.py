@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 
-from bakeoff.core.errors import BakeoffError
+from bakeoff.core.errors import BakeoffError, EngineFailed
+from bakeoff.core.outputs import Failure, Outcome
 from bakeoff.core.ports import Engine
 from bakeoff.core.report import LatencySummary
-from bakeoff.core.requests import EngineRequest, GenerateRequest, PredictRequest, ScoreRequest
+from bakeoff.core.requests import EngineRequest, GenerateRequest, ScoreRequest
 from bakeoff.core.results import RowResult
 from bakeoff.jobs.closing import closed_after
 from bakeoff.jobs.collect import Collector
@@ -25,18 +26,20 @@ async def measure_latency(
 ) -> LatencySummary | None:
     """Time rows alone, the first one as a warm-up that does not count.
 
-    Stops after `SECONDS` once `LEAST` rows are timed. Rows that fail are left out. None where no
-    row could be timed.
+    Stops after `SECONDS` once `LEAST` rows are timed. Rows that fail are left out: they take no
+    time. None where no row could be timed.
     """
+    warm = False
     totals: list[float] = []
     firsts: list[float] = []
     begun = time.monotonic()
-    for number, planned in enumerate(rows):
+    for planned in rows:
         try:
             first, total = await _one(contender, engine, planned)
         except BakeoffError:
             continue
-        if number == 0:
+        if not warm:
+            warm = True
             continue
         totals.append(total)
         if first is not None:
@@ -52,6 +55,16 @@ async def measure_latency(
         first_token_p50=quantile(firsts, 0.5) if firsts else None,
         first_token_p95=quantile(firsts, 0.95) if firsts else None,
     )
+
+
+def latency_sample(rows: Sequence[PlannedRow], count: int) -> list[PlannedRow]:
+    """Up to `count` rows spread evenly, and one more in front as a warm-up."""
+    usable = [row for row in rows if row.refused is None and row.repeat == 0]
+    if not usable or count < 1:
+        return []
+    size = min(count, len(usable))
+    spread = [usable[i * len(usable) // size] for i in range(size)]
+    return [spread[0], *spread]
 
 
 def quantile(values: list[float], share: float) -> float:
@@ -83,15 +96,17 @@ async def _ask(engine: Engine, request: EngineRequest) -> float | None:
             async for _ in chunks:
                 first = first or time.monotonic()
         return first
+    outcomes: AsyncIterator[Outcome]
     if isinstance(request, GenerateRequest):
-        async for _ in engine.complete([request]):
-            pass
+        outcomes = engine.complete([request])
     elif isinstance(request, ScoreRequest):
-        async for _ in engine.score([request]):
-            pass
-    elif isinstance(request, PredictRequest):
-        async for _ in engine.predict([request]):
-            pass
+        outcomes = engine.score([request])
+    else:
+        outcomes = engine.predict([request])
+    async with closed_after(outcomes):
+        async for outcome in outcomes:
+            if isinstance(outcome, Failure):
+                raise EngineFailed(outcome.message)
     return None
 
 

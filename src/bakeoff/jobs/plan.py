@@ -70,8 +70,9 @@ def plan_row(contender: Contender, row: TaskRow, repeats: int) -> Iterator[Plann
     ask: Ask = ()
     try:
         ask = contender.task.ask(row, contender.facts, contender.entry.prompt)
-        payload = ask_payload(ask)
-        _refuse_half_characters(payload)
+        asked = ask_payload(ask)
+        _refuse_half_characters(asked)
+        payload = [asked, contender.task.answer_settings(row)]
     except RowError as problem:
         refused = problem
         payload = [["refused", problem.code, problem.message]]

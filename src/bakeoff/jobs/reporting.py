@@ -19,6 +19,7 @@ from bakeoff.core.specs import RunSpec
 from bakeoff.datasets.roles import RoleMap
 from bakeoff.jobs.answers import (
     ModelAnswers,
+    blank_answers,
     collect_answers,
     missing_model,
     references_of,
@@ -30,7 +31,7 @@ from bakeoff.jobs.deciding import Decision, decide
 from bakeoff.jobs.intervals import group_codes, model_scores, model_units
 from bakeoff.jobs.page.render import write_page
 from bakeoff.jobs.scoring import Scored, score_all
-from bakeoff.jobs.summaries import data_summary, failed_summary, model_summary
+from bakeoff.jobs.summaries import data_summary, failed_summary, mixed_conditions, model_summary
 from bakeoff.jobs.tables import read_predictions, write_predictions, write_scores
 from bakeoff.jobs.warnings import report_warnings
 from bakeoff.store.files.journal import Damage
@@ -72,15 +73,18 @@ def write_outputs(record: RunRecord, notices: Sequence[Notice], folder: RunFolde
     rows = list(task_rows(record.dataset, record.roles))
     damage = Damage()
     answers = _answers(record, rows, folder, damage)
-    any_reference = any(row.references for row in rows)
-    references = {row.id: references_of(record.task, row, any_reference) for row in rows}
+    references = references_of(record.task, record.roles, rows)
     scored = score_all(record.metrics, answers, {row.id: row for row in rows}, references)
+    for metric, cause in scored.causes:
+        folder.log("metric failed", metric=metric, cause=cause)
     report = _report(record, rows, answers, scored, folder)
     given = sum(bool(found) for found in references.values())
     report = report.model_copy(
         update={"data": report.data.model_copy(update={"with_reference": given})}
     )
-    found = [*notices, *_loading_notices(record, folder), *scored.notices]
+    blank = blank_answers(references)
+    mixed = [notice for one in answers for notice in mixed_conditions(one)]
+    found = [*notices, *blank, *_loading_notices(record, folder), *mixed, *scored.notices]
     warnings = report_warnings(report, found, damage, record.stopped)
     report = report.model_copy(update={"warnings": warnings})
     answered = Answered(rows, answers, record.spec.repeats, references)
@@ -132,7 +136,7 @@ def _report(
     scored: Scored,
     folder: RunFolder,
 ) -> Report:
-    groups = group_codes(rows)
+    groups = group_codes([row.group for row in rows])
     units = {a.model: model_units(scored.by_model[a.model], a, rows) for a in answers}
     scores = {
         a.model: model_scores(scored.by_model[a.model], units[a.model], a, groups) for a in answers
@@ -178,6 +182,7 @@ def _decided(decision: Decision) -> dict[str, Any]:
         "pairs": decision.pairs,
         "tiers": decision.tiers,
         "verdict": decision.verdict,
+        "warnings": decision.warnings,
     }
 
 

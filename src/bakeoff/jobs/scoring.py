@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,10 +33,15 @@ class ModelScores:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """All scores of a run, and what could not be computed."""
+    """All scores of a run, and what could not be computed.
+
+    Attributes:
+        causes: metrics that failed, and the traceback of each, for the log.
+    """
 
     by_model: dict[str, dict[str, ModelScores]]
     notices: tuple[Notice, ...]
+    causes: tuple[tuple[str, str], ...] = ()
 
 
 def runnable(metrics: Sequence[Metric]) -> tuple[list[Metric], list[Notice]]:
@@ -121,12 +127,14 @@ def score_all(
         inputs += own
     by_model: dict[str, dict[str, ModelScores]] = {answers.model: {} for answers in models}
     notices: list[Notice] = []
+    causes: list[tuple[str, str]] = []
     for metric in metrics:
         try:
             found = metric.score(inputs)
         except Exception as problem:  # a library may raise anything; the metric is named as failed
             failed = MetricFailed(f"{metric.name} could not be computed: {problem}")
             notices.append(Notice("metric-failed", failed.message))
+            causes.append((metric.name, "".join(traceback.format_exception(problem))))
             continue
         for scores in found:
             notices += scores.notices
@@ -135,7 +143,7 @@ def score_all(
                 by_model[model][scores.output.name] = ModelScores(
                     model, metric.name, tuple(places), part
                 )
-    return Scored(by_model, tuple(notices))
+    return Scored(by_model, tuple(notices), tuple(causes))
 
 
 def _slice(scores: Scores, start: int, end: int) -> Scores:

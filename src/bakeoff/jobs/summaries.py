@@ -9,11 +9,11 @@ from typing import Any
 from bakeoff.core.ports import Dataset
 from bakeoff.core.report import DataSummary, ModelSummary
 from bakeoff.core.results import RowResult
-from bakeoff.core.rows import TaskRow
+from bakeoff.core.rows import Notice, TaskRow
 from bakeoff.datasets.roles import RoleMap
 from bakeoff.jobs.answers import ModelAnswers
 from bakeoff.jobs.contender import Contender
-from bakeoff.store.files.measurements import Measurement
+from bakeoff.store.files.measurements import Measurement, comparable
 
 
 def data_summary(dataset: Dataset, roles: RoleMap, rows: Sequence[TaskRow]) -> DataSummary:
@@ -38,6 +38,7 @@ def model_summary(
 ) -> ModelSummary:
     """Counts and figures of one model."""
     facts, header = contender.facts, answers.header
+    measured = comparable(measured, header)
     counts = _counts(answers.results)
     seconds = sum(m.seconds for m in measured)
     tokens = sum(m.completion_tokens for m in measured)
@@ -62,6 +63,15 @@ def model_summary(
         latency=next((m.latency for m in reversed(measured) if m.latency), None),
         **counts,
     )
+
+
+def mixed_conditions(answers: ModelAnswers) -> list[Notice]:
+    """What to say where the rows of one model were not all made alike."""
+    if len(answers.made) < 2:
+        return []
+    listed = ", ".join(f"{rows} by {condition}" for condition, rows in answers.made)
+    text = f"{answers.model}: not all rows were made alike: {listed}; --fresh makes all anew"
+    return [Notice("mixed-conditions", text)]
 
 
 def failed_summary(reference: str, engine: str, answers: ModelAnswers) -> ModelSummary:

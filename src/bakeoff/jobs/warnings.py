@@ -16,8 +16,9 @@ def report_warnings(
     damage: Damage,
     stopped: TooManyFailures | None,
 ) -> tuple[Warning, ...]:
-    """Notices of data and models, counts that are not zero, and what the journal lost."""
-    found = [Warning(code=n.code, text=n.text, rows=n.rows) for n in notices]
+    """The report's own, notices of data and models, counts above zero, what the journal lost."""
+    found = list(report.warnings)
+    found += [Warning(code=n.code, text=n.text, rows=n.rows) for n in notices]
     if stopped is not None:
         found.append(Warning(code="stopped-early", text=stopped.message))
     most = max((model.rows for model in report.models.values()), default=0)

@@ -38,15 +38,17 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """Verdict and tiers.
+    """Verdict, tiers, and the order that they agree with.
 
     Attributes:
         verdict: None for fewer than two models with a value.
         tiers: model ids; see `tiers`.
+        ranking: model ids, best first; see `ordered`.
     """
 
     verdict: Verdict | None
     tiers: tuple[tuple[str, ...], ...]
+    ranking: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,37 @@ def told_apart(pair: Pair) -> bool:
     return p is None or p < LEVEL
 
 
+def ordered(
+    pairs: Sequence[Pair], ranking: Sequence[str], better: Literal["higher", "lower"]
+) -> tuple[str, ...]:
+    """The ranking, in which no model stands before one that is told to be better than it.
+
+    A pair may rest on more rows than the ranking, and then knows better. Pairs that contradict one
+    another in a circle leave the ranking as it is.
+    """
+    sign = 1.0 if better == "higher" else -1.0
+    ahead = {
+        (pair.a, pair.b) if pair.difference * sign > 0 else (pair.b, pair.a)
+        for pair in pairs
+        if pair.difference and told_apart(pair)
+    }
+    left, found = list(ranking), []
+    while left:
+        unbeaten = (m for m in left if not any((other, m) in ahead for other in left))
+        found.append(next(unbeaten, left[0]))
+        left.remove(found[-1])
+    return tuple(found)
+
+
 def tiers(pairs: Sequence[Pair], ranking: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Models in groups instead of ranks.
 
     A tier is the best model that is left and every other one left that cannot be told apart from
     it; a pair that was not compared is not told apart.
+
+    Args:
+        pairs: of the deciding metric.
+        ranking: best first, as `ordered` gives it: who is told apart from the best is behind it.
     """
     apart = {frozenset((pair.a, pair.b)) for pair in pairs if told_apart(pair)}
     left, found = list(ranking), []
@@ -95,7 +123,7 @@ def tiers(pairs: Sequence[Pair], ranking: Sequence[str]) -> tuple[tuple[str, ...
 
 
 def decide(pairs: Sequence[Pair], ranking: Sequence[str], question: Question) -> Decided:
-    """Verdict and tiers.
+    """Verdict, tiers and order.
 
     With a baseline, the best other model is held against it; without one, the best model against
     the rest. Then
@@ -107,16 +135,17 @@ def decide(pairs: Sequence[Pair], ranking: Sequence[str], question: Question) ->
 
     Args:
         pairs: of the deciding metric, in either order of models.
-        ranking: models with a value, best first.
+        ranking: models with a value, best first; where a pair contradicts it, the pair holds.
         question: what is asked.
     """
-    found = tiers(pairs, ranking)
-    if len(ranking) < 2:
-        return Decided(None, found)
+    order = ordered(pairs, ranking, question.better)
+    found = tiers(pairs, order)
+    if len(order) < 2:
+        return Decided(None, found, order)
     gains = _Gains(pairs, question)
-    if question.baseline is not None and question.baseline in ranking:
-        return Decided(_against(question.baseline, ranking, gains), found)
-    return Decided(_of_all(ranking, gains), found)
+    if question.baseline is not None and question.baseline in order:
+        return Decided(_against(question.baseline, order, gains), found, order)
+    return Decided(_of_all(order, gains), found, order)
 
 
 class _Gains:
@@ -181,7 +210,8 @@ def _against(baseline: str, ranking: Sequence[str], gains: _Gains) -> Verdict:
 def _of_all(ranking: Sequence[str], gains: _Gains) -> Verdict:
     best, *others = ranking
     found = {model: gains.of(best, model) for model in others}
-    equals = tuple(m for m, gain in found.items() if gain is None or not gain.apart)
+    # A gain that is told apart and negative: the pairs form a circle, in which nobody is best.
+    equals = tuple(m for m, g in found.items() if g is None or not g.apart or g.value <= 0)
     if not equals:
         return gains.verdict("better", _best_of_all(best, others, found[others[0]], gains))
     back = [gains.of(model, best) for model in equals]

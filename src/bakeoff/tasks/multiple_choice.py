@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from bakeoff.core.errors import BadRow
 from bakeoff.core.outputs import Completion, Likelihood, Prediction
@@ -92,6 +93,10 @@ class MultipleChoice(TextTask):
         """The task has to be said, unless the checkpoint was trained for it."""
         told = "" if facts.prefix else self.directive(facts)
         return f"{told}\n\n{self.body(row, facts)}" if told else super().encoder_text(row, facts)
+
+    def answer_settings(self, row: TaskRow) -> Any:
+        """The choices in order: a letter, or a likelihood, stands for one by its place."""
+        return {"kind": self.kind, "choices": list(row.choices)}
 
     def answer(
         self, row: TaskRow, outcomes: Sequence[Completion | Likelihood | Prediction]

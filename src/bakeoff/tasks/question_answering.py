@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from bakeoff.core.errors import UnsupportedOption
 from bakeoff.core.outputs import Completion, Likelihood, Prediction, Span
@@ -79,6 +80,10 @@ class QuestionAnswering(TextTask):
         """The question last: small models lose one that stands before a long text."""
         context, question = required(row, "context"), required(row, "question")
         return f"Text: {context}\n\nQuestion: {question}"
+
+    def answer_settings(self, row: TaskRow) -> Any:
+        """Whether the words `no answer` mean that there is none."""
+        return {"kind": self.kind, "no_answer": self.spec.no_answer}
 
     def answer(
         self, row: TaskRow, outcomes: Sequence[Completion | Likelihood | Prediction]

@@ -134,6 +134,10 @@ class TextClassification(TextTask):
         """`labels`, a list."""
         return {"labels": list(self.labels)}
 
+    def answer_settings(self, row: TaskRow) -> Any:
+        """The labels, which spell the answer; the method shows in what is asked."""
+        return {"kind": self.kind, "labels": list(self.labels)}
+
     def answer(
         self, row: TaskRow, outcomes: Sequence[Completion | Likelihood | Prediction]
     ) -> Answer:

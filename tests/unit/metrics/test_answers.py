@@ -7,7 +7,7 @@ import pytest
 
 from bakeoff.core.ports import Metric, MetricInput
 from bakeoff.metrics.exact import ExactMatch
-from bakeoff.metrics.labels import Accuracy, MacroF1
+from bakeoff.metrics.labels import OWN, Accuracy, MacroF1
 from bakeoff.metrics.lengths import Compression, Length
 from bakeoff.metrics.squad import Squad
 from tests.support import part
@@ -79,7 +79,7 @@ def test_macro_f1_equals_scikit_learn(labels: list[str] | None) -> None:
 
     rng = random.Random(5)
     true = rng.choices("abcd", weights=[8, 4, 2, 1], k=60)
-    said = [t if rng.random() < 0.6 else rng.choice("abcz") for t in true]
+    said = [t if rng.random() < 0.6 else rng.choice("abcxyz") for t in true]
     rows = inputs([(s, (t,)) for s, t in zip(said, true, strict=True)])
     (scores,) = MacroF1({} if labels is None else {"labels": labels}).score(rows)
     assert scores.statistics is not None
@@ -100,6 +100,25 @@ def test_macro_f1_of_no_reference_and_of_several() -> None:
     assert scores.combine is not None
     assert scores.statistics is not None
     assert float(scores.combine(scores.statistics.sum(axis=0))) == pytest.approx(1 / 3)
+
+
+def test_macro_f1_of_many_answers_that_are_no_label_stays_small() -> None:
+    rare = [(f"answer {at}", ("a",)) for at in range(2000)]
+    often = [(f"other {at % (OWN - 1)}", ("b",)) for at in range(2 * (OWN - 1))]
+    rows = inputs([*rare, *often, ("a", ("a",)), ("b", ("b",))])
+    (scores,) = MacroF1({}).score(rows)
+    assert scores.statistics is not None
+    assert scores.combine is not None
+    assert scores.statistics.shape[1] == 3 * 2 + OWN + 1
+    f1 = [2 / (1 + 2001), 2 / (1 + 2 * OWN - 1)]
+    found = float(scores.combine(scores.statistics.sum(axis=0)))
+    assert found == pytest.approx(sum(f1) / (2 + OWN + 1))
+    (notice,) = scores.notices
+    assert notice.code == "labels-pooled"
+    assert "1,999 different answers that are no reference count as one label" in notice.text
+    assert scores.signature.endswith("|others:pooled")
+    (few,) = MacroF1({}).score(inputs([("z", ("a",)), ("y", ("a",)), ("a", ("a",))]))
+    assert (few.notices, few.signature.count("pooled")) == ((), 0)
 
 
 def test_macro_f1_formulas_are_equal_for_equal_labels() -> None:

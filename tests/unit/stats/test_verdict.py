@@ -140,3 +140,31 @@ def test_no_verdict_for_one_model_and_a_missing_pair_is_not_told_apart() -> None
     decided = decide([], ["a", "b"], ask())
     assert decided.verdict is not None
     assert decided.verdict.sentence == "a and b cannot be told apart by rougeL on these rows"
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_a_ranking_that_the_pairs_contradict(better: str) -> None:
+    """The better one stands first, whatever it was ranked by; no gain is ever negative."""
+    sign = 1 if better == "higher" else -1
+    pairs = [pair("a", "b", -0.3 * sign, 0.1), pair("a", "c", 0.01, 0.2)]
+    decided = decide(pairs[:1], ["a", "b"], ask(better=better))
+    assert decided.ranking == ("b", "a")
+    assert decided.tiers == (("b",), ("a",))
+    assert decided.verdict is not None
+    assert decided.verdict.sentence == "b is better than a by 30 points of rougeL (20 to 40)"
+    for baseline in ("a", "b"):
+        against = decide(pairs[:1], ["a", "b"], ask(better=better, baseline=baseline)).verdict
+        assert against is not None
+        assert against.sentence == decided.verdict.sentence
+    three = decide(pairs, ["a", "c", "b"], ask(better=better))
+    assert three.ranking == ("c", "b", "a")
+    assert three.verdict is not None
+    assert three.verdict.kind == "cannot-tell"
+
+
+def test_pairs_that_contradict_one_another_decide_nothing() -> None:
+    pairs = [pair("a", "b", 0.3, 0.1), pair("b", "c", 0.3, 0.1), pair("a", "c", -0.3, 0.1)]
+    decided = decide(pairs, ["a", "b", "c"], ask())
+    assert decided.verdict is not None
+    assert decided.verdict.kind == "cannot-tell"
+    assert sorted(sum(decided.tiers, ())) == ["a", "b", "c"]

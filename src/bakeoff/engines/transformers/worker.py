@@ -15,6 +15,7 @@ from bakeoff.core.errors import BakeoffError, DeadlineExceeded, EngineFailed
 from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, Timing, Usage
 from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import PredictRequest, ScoreRequest
+from bakeoff.engines.dated import clock
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.transformers import encoder, memory, streaming
 from bakeoff.engines.transformers.careful import Careful
@@ -36,7 +37,7 @@ class Parts:
         self.special = Special.of(loaded)
         model.generation_config = neutral_generation_config(model)
         vocabulary = int(model.get_input_embeddings().num_embeddings)
-        self.reader = PromptReader(tokenizer, self.special, languages, vocabulary)
+        self.reader = PromptReader(tokenizer, self.special, languages, vocabulary, clock(facts))
         self.intake = Intake(facts, loaded, self.special, self.reader)
         self.generator = Generator(loaded, self.special)
         self.scorer = Scorer(loaded, self.special.pad)

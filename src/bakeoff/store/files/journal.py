@@ -26,6 +26,7 @@ __all__ = [
     "JournalWriter",
     "Line",
     "SegmentHeader",
+    "newest_epoch",
     "pick_rows",
     "read_lines",
     "segments",
@@ -144,6 +145,16 @@ def _place(parts: dict[str, Any], row: str, repeat: int) -> int:
 def short_key(key: str) -> bytes:
     """16 bytes of a key: enough to be unique, small enough for a million rows."""
     return bytes.fromhex(key[:32])
+
+
+def newest_epoch(folder: Path) -> int | None:
+    """The highest epoch of a model's segments; None where there is none. Reads headers alone."""
+    found = []
+    for segment in segments(folder):
+        with segment.path.open("rb") as file:
+            header = read_header(file.readline(), segment.path, Damage())
+        found.append(0 if header is None else header.epoch)
+    return max(found, default=None)
 
 
 def pick_rows(folder: Path, wanted: Iterable[str], damage: Damage | None = None) -> dict[str, Line]:

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
 from bakeoff.core.report import LatencySummary
 from bakeoff.store.files.atomic import write_text
+from bakeoff.store.files.lines import SegmentHeader
+
+
+class Conditions(BaseModel):
+    """Under what something was measured: figures of different ones are never put together."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    engine: str
+    version: str
+    device: str
+    dtype: str
+    threads: int
+    """CPU threads that the engine was given, or cores of the machine."""
 
 
 class Measurement(BaseModel):
@@ -17,6 +32,7 @@ class Measurement(BaseModel):
 
     parts: str
     """Digest of the key parts."""
+    conditions: Conditions | None = None
     seconds: float = 0.0
     """Of generation."""
     rows: int = 0
@@ -47,3 +63,20 @@ def read_measurements(folder: Path, parts: str) -> list[Measurement]:
         if measured.parts == parts:
             found.append(measured)
     return found
+
+
+def comparable(measured: Sequence[Measurement], header: SegmentHeader | None) -> list[Measurement]:
+    """The figures under the conditions of a segment; of several sets of them, the newest."""
+    if header is None:
+        return []
+    names = ("engine", "version", "device", "dtype")
+    wanted = [getattr(header, name) for name in names]
+    newest = next(
+        (
+            m.conditions
+            for m in reversed(measured)
+            if m.conditions is not None and [getattr(m.conditions, n) for n in names] == wanted
+        ),
+        None,
+    )
+    return [m for m in measured if newest is not None and m.conditions == newest]

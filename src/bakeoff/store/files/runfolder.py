@@ -48,6 +48,11 @@ class RunFolder:
         return self.path / "rows" / model
 
     @property
+    def epoch_file(self) -> Path:
+        """How often all rows were to be made anew; absent for never."""
+        return self.path / "epoch"
+
+    @property
     def spec_file(self) -> Path:
         """The frozen spec."""
         return self.path / "spec.yaml"
@@ -108,9 +113,29 @@ class RunFolder:
         except OSError as problem:
             raise _no_place(self.path, problem) from problem
 
+    def epoch(self) -> int:
+        """The epoch that every model is to reach.
+
+        Raises:
+            RunDamaged: the file holds no number.
+        """
+        try:
+            return int(self.epoch_file.read_bytes())
+        except FileNotFoundError:
+            return 0
+        except ValueError as problem:
+            raise RunDamaged(
+                f"{self.epoch_file} holds no number: delete it, and pass --fresh once more"
+            ) from problem
+
+    def raise_epoch(self, epoch: int) -> None:
+        """Ask for all rows anew; a run that is cut short goes on with that when it resumes."""
+        if epoch > self.epoch():
+            write_text(self.epoch_file, f"{epoch}\n")
+
     def write_spec(self, spec: RunSpec) -> None:
         """Keep the frozen spec; it can be run again as it stands."""
-        values = spec.model_dump(mode="json", exclude_defaults=True)
+        values = spec.model_dump(mode="json", exclude_none=True)
         head = "# What was run, every default and revision resolved. Written by bakeoff.\n"
         text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
         write_text(self.spec_file, head + text)
