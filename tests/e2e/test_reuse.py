@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from bakeoff.core.errors import BakeoffError, InvalidSpec, UnknownName, UnsupportedOption
 from bakeoff.core.report import Report
 from bakeoff.jobs.events import Event, ModelLoading, ModelPlanned
+from bakeoff.jobs.specfile import load_spec
 from bakeoff.wiring import run_async
 
 SPEC: dict[str, Any] = {
@@ -39,7 +41,12 @@ class Bench:
         lines = [f"{n},{text},{text.upper()}" for n, text in texts.items()]
         (self.folder / "d.csv").write_text("\n".join(["id,text,target", *lines]) + "\n")
 
-    def run(self, change: Callable[[dict[str, Any]], Any] | None = None, **options: Any) -> Report:
+    def run(
+        self,
+        change: Callable[[dict[str, Any]], Any] | None = None,
+        emit: Callable[[Event], Any] | None = None,
+        **options: Any,
+    ) -> Report:
         spec = copy.deepcopy(SPEC)
         if change is not None:
             change(spec)
@@ -49,7 +56,7 @@ class Bench:
                 spec,
                 runs=self.folder / "runs",
                 base=self.folder,
-                emit=self.events.append,
+                emit=emit or self.events.append,
                 latency_rows=0,
                 **options,
             )
@@ -154,6 +161,23 @@ def test_fresh_makes_everything_anew_once(bench: Bench) -> None:
     assert bench.todo() == 0
 
 
+def test_a_fresh_run_that_was_cut_short_stays_fresh(bench: Bench) -> None:
+    def both(spec: dict[str, Any]) -> None:
+        spec["models"].append({"id": "b", "model": "fake://echo"})
+
+    def cut_short(event: Event) -> None:
+        if isinstance(event, ModelPlanned) and event.model == "b":
+            raise KeyboardInterrupt
+
+    bench.run(both)
+    with pytest.raises(KeyboardInterrupt):
+        bench.run(both, fresh=True, emit=cut_short)
+    bench.run(both)
+    assert (bench.todo("a"), bench.todo("b")) == (0, 6)
+    bench.run(both)
+    assert (bench.todo("a"), bench.todo("b")) == (0, 0)
+
+
 def test_going_back_costs_nothing(bench: Bench) -> None:
     bench.run(lambda s: s["generation"].update(max_new_tokens=32))
     bench.run()
@@ -206,6 +230,45 @@ def test_max_failures_stops_early_and_says_so(bench: Bench) -> None:
     assert any(w.code == "stopped-early" for w in report.warnings)
 
 
+@pytest.mark.parametrize("model", ["./nowhere", "fake://echo?load=memory"])
+def test_a_broken_model_counts_the_rows_that_it_was_asked(bench: Bench, model: str) -> None:
+    def broken(spec: dict[str, Any]) -> None:
+        spec["max_failures"] = 2
+        spec["models"].insert(0, {"id": "gone", "model": model, "limit": 2})
+
+    assert bench.run(broken).status == "partial"
+    assert bench.run(lambda s: (broken(s), s.update(max_failures=1))).status == "stopped-early"
+
+
+def test_a_broken_model_counts_no_row_that_was_settled_before(bench: Bench) -> None:
+    def broken(spec: dict[str, Any]) -> None:
+        spec["max_failures"] = 3
+        spec["models"][0]["model"] = "fake://upper?load=memory"
+
+    bench.write(9)
+    report = bench.run(broken)
+    assert (report.status, report.models["a"].failures) == ("partial", 3)
+
+
+def test_rows_made_in_two_precisions_are_a_warning(bench: Bench) -> None:
+    (segment,) = (bench.folder / "runs" / "r" / "rows" / "a").glob("*.jsonl")
+    head, sep, rows = segment.read_text().partition("\n")
+    header = {**json.loads(head), "dtype": "bfloat16"}
+    segment.write_text(json.dumps(header) + sep + rows)
+    bench.write(8)
+    (found,) = (w.text for w in bench.run().warnings if w.code == "mixed-conditions")
+    assert "6 by fake" in found and "in bfloat16, 2 by fake" in found
+
+
+def test_the_frozen_spec_says_every_default(bench: Bench) -> None:
+    frozen = bench.folder / "runs" / "r" / "spec.yaml"
+    for said in ("repeats: 1", "strict_engine: false", "use_fast: true", "no_answer: true"):
+        assert said in frozen.read_text()
+    before = load_spec(frozen)
+    asyncio.run(run_async(frozen, runs=bench.folder / "runs"))
+    assert load_spec(frozen) == before
+
+
 def test_the_frozen_spec_runs_again_and_reuses_all(bench: Bench) -> None:
     frozen = bench.folder / "runs" / "r" / "spec.yaml"
     again: list[Event] = []
@@ -237,6 +300,21 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Any]], Any], type[BakeoffError], st
         lambda s: s["models"].append({"id": "x", "model": "fake://echo?dealy=1"}),
         UnknownName,
         "delay",
+    ),
+    "sampled beams": (
+        lambda s: s["models"][0].update(num_beams=4, temperature=0.5),
+        InvalidSpec,
+        r"models\[0\] \(a\): .*num_beams \(4\) and temperature \(0.5\)",
+    ),
+    "lengths": (
+        lambda s: s["models"][0].update(min_new_tokens=65),
+        InvalidSpec,
+        r"\(a\): .*min_new_tokens \(65\) is more than max_new_tokens \(64\)",
+    ),
+    "tokenizer": (
+        lambda s: s["models"][0].update(tokenizer="org/name"),
+        InvalidSpec,
+        "tokenizer 'org/name'.*hf://org/name",
     ),
     "decide.baseline": (
         lambda s: s.update(decide={"baseline": "b"}),

@@ -75,11 +75,9 @@ async def one_model(running: Running, model_id: str) -> tuple[ModelRecord, TooMa
 
 def untouched(running: Running, model_id: str) -> ModelRecord:
     """The record of a model whose turn never came."""
-    contender = running.plan.contenders.get(model_id)
-    if contender is None:
-        return ModelRecord(model_id, None, 0, running.plan.broken[model_id])
     index = JournalIndex(running.folder.rows(model_id))
-    return ModelRecord(model_id, _current(contender, index, running.folder), 0, None)
+    contender = _current(running.plan.contenders[model_id], index, running.folder)
+    return ModelRecord(model_id, contender, 0, None)
 
 
 def _broken(running: Running, model_id: str) -> tuple[ModelRecord, TooManyFailures | None]:

@@ -1,4 +1,4 @@
-"""A spec becomes a plan: everything that is known, and every mistake found, before a model loads."""
+"""A spec becomes a plan: all that is known, and every mistake found, before a model is loaded."""
 
 from __future__ import annotations
 

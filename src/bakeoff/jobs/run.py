@@ -54,8 +54,9 @@ async def _carry_out(plan: Plan, folder: RunFolder, options: RunOptions) -> Repo
     records: dict[str, ModelRecord] = {}
     stopped: TooManyFailures | None = None
     for model_id in ids:
-        if stopped is None:
-            records[model_id], stopped = await one_model(running, model_id)
+        if stopped is None or model_id in plan.broken:
+            records[model_id], too_many = await one_model(running, model_id)
+            stopped = stopped or too_many
         else:
             records[model_id] = untouched(running, model_id)
     emit(Stage("report"))

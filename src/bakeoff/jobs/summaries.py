@@ -44,7 +44,7 @@ def model_summary(
     tokens = sum(m.completion_tokens for m in measured)
     rows = sum(m.rows for m in measured)
     return ModelSummary(
-        reference=facts.ref.uri,
+        reference=_reference(contender),
         identity=facts.identity,
         engine=contender.route.engine,
         version=header.version if header else "",
@@ -72,6 +72,12 @@ def mixed_conditions(answers: ModelAnswers) -> list[Notice]:
     listed = ", ".join(f"{rows} by {condition}" for condition, rows in answers.made)
     text = f"{answers.model}: not all rows were made alike: {listed}; --fresh makes all anew"
     return [Notice("mixed-conditions", text)]
+
+
+def _reference(contender: Contender) -> str:
+    """As the spec writes it; a local path is not made longer than it was."""
+    ref, said = contender.facts.ref, contender.entry.model
+    return said if ref.scheme == "file" and said else ref.uri
 
 
 def failed_summary(reference: str, engine: str, answers: ModelAnswers) -> ModelSummary:

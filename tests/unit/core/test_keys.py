@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bakeoff.core.keys import Decoding, ask_payload, key_parts, row_key, seed_for, what_changed
@@ -63,3 +65,15 @@ def test_seeds_differ_by_row_and_repeat_but_not_by_place() -> None:
     assert seed_for(params, ["a"], 0).seed == seeds[0]
     greedy = GenerationParams(temperature=0.0, seed=3)
     assert seed_for(greedy, ["a"], 1) is greedy
+
+
+def test_what_is_laid_over_a_model_counts_by_content() -> None:
+    def laid(place: str, content: str) -> dict[str, object]:
+        found = facts(adapter=place)
+        found = replace(found, identity=f"{found.identity}+adapter:sha256:{content}")
+        return key_parts(found, BASE).values
+
+    assert laid("/here", "aa") == laid("/there", "aa")
+    assert what_changed(laid("/here", "aa"), laid("/here", "bb")) == [
+        "model adapter:sha256:aa -> adapter:sha256:bb"
+    ]

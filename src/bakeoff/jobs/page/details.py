@@ -9,6 +9,7 @@ from bakeoff.jobs.page import numbers
 from bakeoff.jobs.page.choose import PageChoice
 from bakeoff.jobs.page.leaderboard import Bar, conditions
 from bakeoff.jobs.page.summary import precision
+from bakeoff.stats.verdict import told_apart
 
 _SPEC_LIMIT = 200_000
 
@@ -22,6 +23,7 @@ class PairLine:
     interval: str
     bar: Bar | None
     zero: float
+    apart: bool
 
 
 def pair_lines(report: Report) -> list[PairLine]:
@@ -54,7 +56,8 @@ def _pair_line(report: Report, pair: Pair, reach: float) -> PairLine:
         bar = Bar(place(low), place(pair.difference), place(high))
         if pair.low is not None and pair.high is not None:
             interval = f"{numbers.score(low, scale)} to {numbers.score(high, scale)}"
-    return PairLine(pair, numbers.score(pair.difference, scale), interval, bar, 50.0)
+    apart = told_apart(pair)
+    return PairLine(pair, numbers.score(pair.difference, scale), interval, bar, 50.0, apart)
 
 
 @dataclass(frozen=True, slots=True)

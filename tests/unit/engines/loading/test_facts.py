@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from bakeoff.core.errors import (
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.ports import ModelFacts
 from bakeoff.engines import describe
+from bakeoff.engines.dated import clock
 from tests.zoo import zoo_path
 
 Make = Callable[..., Path]
@@ -254,6 +256,56 @@ def test_unknown_model_type_with_its_own_code_needs_trust(make: Make) -> None:
     assert [n.code for n in trusted.notices] == ["remote-code"]
     (folder / "ours.py").write_text("changed = 1")
     assert facts_of(folder, trust_remote_code=True).identity != trusted.identity
+
+
+def test_own_code_is_part_of_what_a_known_model_is(make: Make) -> None:
+    folder = make({**CAUSAL, "model_type": "llama", "auto_map": {"AutoModelForCausalLM": "o.M"}})
+    assert facts_of(folder).identity != facts_of(folder, trust_remote_code=True).identity
+    plain = make({**CAUSAL, "model_type": "llama"})
+    assert facts_of(plain).identity == facts_of(plain, trust_remote_code=True).identity
+
+
+@pytest.mark.parametrize(
+    ("options", "torch", "found"),
+    [
+        ({"accelerator": "cpu"}, "2.9.1", "float32"),
+        ({"accelerator": "cpu", "torch_dtype": "bfloat16"}, "2.9.1", "bfloat16"),
+        ({}, "2.9.1+cpu", "float32"),
+        ({}, "2.9.1", "auto"),
+        ({}, "2.9.1+cu128", "auto"),
+        ({"accelerator": "cuda"}, "2.9.1+cpu", "auto"),
+    ],
+)
+def test_precision_is_resolved_where_it_is_known(
+    make: Make, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], torch: str, found: str
+) -> None:
+    monkeypatch.setattr("bakeoff.engines.precision.importlib.metadata.version", lambda _: torch)
+    monkeypatch.setattr("bakeoff.engines.precision.sys.platform", "linux")
+    assert facts_of(make(CAUSAL), **options).ref.torch_dtype == found
+
+
+@pytest.mark.parametrize("name", ["chat_template__jinja", "tokenizer_config__json"])
+def test_a_template_that_reads_the_clock_is_pinned_to_a_day(
+    make: Make, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    class Clock:
+        day = datetime(2026, 1, 2, 23, 59, tzinfo=UTC)
+
+        @classmethod
+        def now(cls, zone: tzinfo) -> datetime:
+            return cls.day.astimezone(zone)
+
+    monkeypatch.setattr("bakeoff.engines.dated.datetime", Clock)
+    template = "{{ strftime_now('%d %b %Y') }} {{ messages }}"
+    folder = make(CAUSAL, **{name: {"chat_template": template} if "json" in name else template})
+    first = facts_of(folder)
+    assert [n.code for n in first.notices] == ["dated-chat-template"]
+    assert "2026-01-02" in first.notices[0].text
+    assert clock(first)["strftime_now"]("%d %b %Y") == "02 Jan 2026"
+    assert facts_of(folder).identity == first.identity
+    Clock.day += timedelta(minutes=2)
+    assert facts_of(folder).identity != first.identity
+    assert clock(facts_of(make(CAUSAL, **{name: "{}"}))) == {}
 
 
 def test_identity_follows_contents_not_names_of_places(make: Make, tmp_path: Path) -> None:

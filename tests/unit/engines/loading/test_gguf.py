@@ -40,7 +40,7 @@ def test_header_equals_what_the_gguf_package_reads(tmp_path: Path) -> None:
     assert (header.architecture, header.quantisation) == ("llama", "F32")
 
 
-def test_described_without_torch(tmp_path: Path) -> None:
+def test_described_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = describe(ModelRef.parse(str(write_gguf(tmp_path / "tiny.gguf"))))
     can = facts.capabilities
     assert (can.kind, can.context_length, can.chat_template, can.fim_tokens, can.likelihood) == (
@@ -50,6 +50,8 @@ def test_described_without_torch(tmp_path: Path) -> None:
     assert facts.notices[0].code == "gguf-dequantised" and "F32" in facts.notices[0].text
     moved = write_gguf(tmp_path / "tiny.gguf").rename(tmp_path / "other.gguf")
     assert describe(ModelRef.parse(str(moved))).identity == facts.identity
+    monkeypatch.setattr("bakeoff.engines.gguf.CONVERTER", 10**6)
+    assert describe(ModelRef.parse(str(moved))).identity != facts.identity
 
 
 def test_one_file_of_a_folder_is_taken_and_several_have_to_be_chosen(tmp_path: Path) -> None:
