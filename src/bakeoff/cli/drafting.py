@@ -208,7 +208,7 @@ def _scalar(text: str) -> str:
     """A text on one line of YAML: plain where that can be read back, else in double quotes."""
     dumped: str = yaml.safe_dump(text, allow_unicode=True, width=_WIDTH)
     line = dumped.removesuffix("...\n").rstrip("\n")
-    return line if "\n" not in line else _quoted(text)
+    return line if "\n" not in line and text.isprintable() else _quoted(text)
 
 
 def _inline(values: Mapping[str, object]) -> str:

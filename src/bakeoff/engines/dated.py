@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from typing import Any
 
 from bakeoff.core.ports import ModelFacts
 from bakeoff.core.rows import Notice
@@ -13,6 +14,7 @@ from bakeoff.engines.identity import part_of, with_part
 _PART = "date"
 _ASKS = "strftime_now"
 """The function that transformers offers to chat templates."""
+_CALL = re.compile(_ASKS + r"""\(\s*(?P<quote>['"])(?P<format>[^'"\\]*)(?P=quote)\s*\)""")
 
 
 def dated(facts: ModelFacts, template: str) -> ModelFacts:
@@ -34,7 +36,14 @@ def dated(facts: ModelFacts, template: str) -> ModelFacts:
     )
 
 
-def clock(facts: ModelFacts) -> dict[str, Callable[[str], str]]:
-    """What stands in for the clock when the chat template is filled in; empty without a date."""
+def on_its_day(template: Any, facts: ModelFacts) -> Any:
+    """The chat template with the date of the identity in place of a look at the clock.
+
+    The library hands nothing callable to a template, so the calls are written out. A format that
+    is not written down in the call is left to the clock.
+    """
     day = part_of(facts.identity, _PART)
-    return {} if day is None else {_ASKS: date.fromisoformat(day).strftime}
+    if day is None or not isinstance(template, str):
+        return template
+    then = date.fromisoformat(day)
+    return _CALL.sub(lambda call: repr(then.strftime(call["format"])), template)

@@ -187,11 +187,12 @@ def test_a_repository_without_main_is_refused(checkpoint: Path) -> None:
             hub.add_model(REPO, checkpoint, missing=("absent.json",))
 
 
-def test_the_fixture_leaves_the_client_as_it_was(request: pytest.FixtureRequest) -> None:
+def test_the_fixture_leaves_the_client_as_it_was(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = (constants.ENDPOINT, constants.HF_HUB_CACHE, constants.HF_HUB_OFFLINE)
-    with pytest.MonkeyPatch.context() as outer:
-        outer.setenv("HF_TOKEN", "hf_of_the_user")
-        hub = request.getfixturevalue("hub")
-        assert "HF_TOKEN" not in hub.env()
-        assert hub.env(HF_TOKEN=VALID_TOKEN)["HF_TOKEN"] == VALID_TOKEN
+    monkeypatch.setenv("HF_TOKEN", "hf_of_the_user")
+    hub = request.getfixturevalue("hub")
+    assert "HF_TOKEN" not in hub.env()
+    assert hub.env(HF_TOKEN=VALID_TOKEN)["HF_TOKEN"] == VALID_TOKEN
     assert (constants.ENDPOINT, constants.HF_HUB_CACHE, constants.HF_HUB_OFFLINE) == before

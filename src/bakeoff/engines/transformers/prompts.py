@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bakeoff.core.errors import InvalidRequest, PromptTooLong, TemplateFailed
@@ -37,16 +37,12 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True)
 class PromptReader:
-    """Reads prompts with one tokenizer; on the compute thread only.
-
-    `variables` are handed to the chat template besides the conversation.
-    """
+    """Reads prompts with one tokenizer; on the compute thread only."""
 
     tokenizer: Any
     special: Special
     languages: Languages
     vocabulary: int
-    variables: Mapping[str, Any] = field(default_factory=dict)
 
     def read(self, prompt: Prompt) -> Read:
         """Tokenise a prompt, whatever its length.
@@ -86,7 +82,7 @@ class PromptReader:
         turns = [{"role": m.role, "content": m.content} for m in prompt.messages]
         try:
             text = self.tokenizer.apply_chat_template(
-                turns, tokenize=False, add_generation_prompt=True, **self.variables
+                turns, tokenize=False, add_generation_prompt=True
             )
         except Exception as error:  # a template may raise anything; it costs this row alone
             raise TemplateFailed(f"the chat template refused the conversation: {error}") from error

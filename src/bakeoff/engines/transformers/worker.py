@@ -15,7 +15,7 @@ from bakeoff.core.errors import BakeoffError, DeadlineExceeded, EngineFailed
 from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, Timing, Usage
 from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import PredictRequest, ScoreRequest
-from bakeoff.engines.dated import clock
+from bakeoff.engines.dated import on_its_day
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.transformers import encoder, memory, streaming
 from bakeoff.engines.transformers.careful import Careful
@@ -34,10 +34,11 @@ class Parts:
 
     def __init__(self, facts: ModelFacts, loaded: Any, languages: Languages) -> None:
         model, tokenizer = loaded.model, loaded.tokenizer
+        tokenizer.chat_template = on_its_day(tokenizer.chat_template, facts)
         self.special = Special.of(loaded)
         model.generation_config = neutral_generation_config(model)
         vocabulary = int(model.get_input_embeddings().num_embeddings)
-        self.reader = PromptReader(tokenizer, self.special, languages, vocabulary, clock(facts))
+        self.reader = PromptReader(tokenizer, self.special, languages, vocabulary)
         self.intake = Intake(facts, loaded, self.special, self.reader)
         self.generator = Generator(loaded, self.special)
         self.scorer = Scorer(loaded, self.special.pad)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import date
 from types import SimpleNamespace
 
 import pytest
@@ -76,14 +74,6 @@ def test_a_template_that_refuses_costs_the_row(llama, template):
     llama.chat_template = template
     with pytest.raises(TemplateFailed):
         reader_of(llama).read(Messages((Message("user", "hello"),)))
-
-
-def test_a_template_is_told_the_date_of_the_run(llama):
-    llama.chat_template = (
-        "{{ strftime_now('%Y') }}{% for m in messages %}{{ m.content }}{% endfor %}"
-    )
-    reader = replace(reader_of(llama), variables={"strftime_now": date(1999, 1, 2).strftime})
-    assert reader.render(Messages((Message("user", "!"),))) == "1999!"
 
 
 def test_the_end_of_a_turn_is_read_from_the_template(llama):

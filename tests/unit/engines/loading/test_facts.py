@@ -22,7 +22,7 @@ from bakeoff.core.errors import (
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.ports import ModelFacts
 from bakeoff.engines import describe
-from bakeoff.engines.dated import clock
+from bakeoff.engines.dated import on_its_day
 from tests.zoo import zoo_path
 
 Make = Callable[..., Path]
@@ -213,8 +213,13 @@ def test_sentence_transformers_modules(make: Make, modules: list[str], refused: 
     ],
 )
 def test_options_are_refused_before_anything_is_loaded(
-    make: Make, options: dict[str, Any], error: type[BakeoffError], says: str
+    make: Make,
+    options: dict[str, Any],
+    error: type[BakeoffError],
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("bakeoff.engines.checks._installed", lambda module: False)
     with pytest.raises(error, match=says):
         facts_of(make(CAUSAL), **options)
 
@@ -301,11 +306,11 @@ def test_a_template_that_reads_the_clock_is_pinned_to_a_day(
     first = facts_of(folder)
     assert [n.code for n in first.notices] == ["dated-chat-template"]
     assert "2026-01-02" in first.notices[0].text
-    assert clock(first)["strftime_now"]("%d %b %Y") == "02 Jan 2026"
+    assert on_its_day(template, first) == "{{ '02 Jan 2026' }} {{ messages }}"
     assert facts_of(folder).identity == first.identity
     Clock.day += timedelta(minutes=2)
     assert facts_of(folder).identity != first.identity
-    assert clock(facts_of(make(CAUSAL, **{name: "{}"}))) == {}
+    assert on_its_day(template, facts_of(make(CAUSAL, **{name: "{}"}))) == template
 
 
 def test_identity_follows_contents_not_names_of_places(make: Make, tmp_path: Path) -> None:
