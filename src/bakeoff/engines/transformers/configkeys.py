@@ -30,6 +30,14 @@ _DECODING = frozenset(
     }
 )  # fmt: skip
 
+_AS_BUILT: dict[str, Any] = {
+    "normalize_before": False, "normalize_embedding": True, "add_final_layer_norm": False,
+    "add_bias_logits": False, "static_position_embeddings": False, "extra_pos_embeddings": 2,
+    "force_bos_token_to_be_generated": False, "classif_dropout": 0.0,
+}  # fmt: skip
+"""Keys of the first BART checkpoints, and the value that the library's BART is built to: nothing is
+lost where a checkpoint says just that."""
+
 
 def unknown_keys(config: Any, folder: Path) -> list[Notice]:
     """A notice naming the keys for which the configuration's class has no field.
@@ -42,7 +50,9 @@ def unknown_keys(config: Any, folder: Path) -> list[Notice]:
         return []
     said = json.loads(path.read_text(encoding="utf-8"))
     known = {*type(config)().to_dict(), *getattr(config, "attribute_map", {})}
-    unknown = sorted(k for k in said if k not in known | _BENIGN | _DECODING and k[0] != "_")
+    as_built = {k for k, value in _AS_BUILT.items() if k in said and said[k] == value}
+    expected = known | _BENIGN | _DECODING | as_built
+    unknown = sorted(k for k in said if k not in expected and k[0] != "_")
     if not unknown:
         return []
     text = f"keys in config.json that transformers does not know for {config.model_type}: "
