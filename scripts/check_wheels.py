@@ -16,11 +16,6 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13")
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux2014_x86_64")
 
-SOURCE_ONLY = {
-    "rouge-score": "published as a source archive; pure Python, so nothing is compiled",
-}
-"""Dependency -> why it may lack a wheel."""
-
 
 def dependencies() -> list[str]:
     """What pyproject.toml asks for."""
@@ -45,9 +40,6 @@ def main() -> int:
     failed = False
     for requirement in dependencies():
         name = re.split(r"[<>=!~;\[ ]", requirement)[0]
-        if name in SOURCE_ONLY:
-            print(f"{name}: {SOURCE_ONLY[name]}")
-            continue
         wrong = {python: said for python in PYTHONS if (said := problem(requirement, python))}
         failed = failed or bool(wrong)
         print(f"{name}: {'; '.join(f'{p}: {s}' for p, s in wrong.items()) or 'wheels'}", flush=True)
