@@ -273,6 +273,10 @@ class Task(ABC):
             InvalidSpec: the prompt's template is wrong.
         """
 
+    def notices(self, facts: ModelFacts, prompt: PromptSpec | None = None) -> tuple[Notice, ...]:
+        """What a reader of the report should know about this model at this task."""
+        return ()
+
     def check_columns(self, columns: Sequence[str], prompt: PromptSpec | None = None) -> None:
         """Whether the templates, of the task and of this prompt, find their columns.
 

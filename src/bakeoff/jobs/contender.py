@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bakeoff.core.errors import InvalidSpec, ModelLoadFailed, UnsupportedOption
@@ -31,6 +31,8 @@ class Contender:
         facts: what is known without loading.
         task: shared by all contenders.
         decoding: resolved settings.
+        origins: each setting -> where its value came from: `model entry`, `generation`, a part of
+            the checkpoint, or `default`.
         route: the engine, and why.
         parts: shared part of the generation keys.
     """
@@ -40,6 +42,7 @@ class Contender:
     facts: ModelFacts
     task: Task
     decoding: Decoding
+    origins: dict[str, str]
     route: Route
     parts: KeyParts
 
@@ -154,7 +157,29 @@ def make_contender(
     )
     if facts.capabilities.kind != "encoder":
         _check_together(model_id, decoding.params, facts)
-    return Contender(model_id, entry, facts, task, decoding, taken, key_parts(facts, decoding))
+    return Contender(
+        id=model_id,
+        entry=entry,
+        facts=facts,
+        task=task,
+        decoding=decoding,
+        origins=_origins(spec, entry, facts, decoding.params),
+        route=taken,
+        parts=key_parts(facts, decoding),
+    )
+
+
+def _origins(
+    spec: RunSpec, entry: ModelEntry, facts: ModelFacts, params: GenerationParams
+) -> dict[str, str]:
+    """What won for each setting, in the order in which `_params` asks."""
+    said = {
+        **dict.fromkeys(params.said(), "default"),
+        **facts.origins,
+        **dict.fromkeys(spec.generation.params().said(), "generation"),
+        **dict.fromkeys(entry.params().said(), "model entry"),
+    }
+    return {name: said[name] for name in params.said()}
 
 
 def _params(spec: RunSpec, entry: ModelEntry, facts: ModelFacts) -> GenerationParams:
@@ -196,12 +221,4 @@ def in_epoch(contender: Contender, epoch: int) -> Contender:
     old = contender.decoding
     decoding = Decoding(old.params, old.truncate, old.engine, epoch)
     parts = key_parts(contender.facts, decoding)
-    return Contender(
-        contender.id,
-        contender.entry,
-        contender.facts,
-        contender.task,
-        decoding,
-        contender.route,
-        parts,
-    )
+    return replace(contender, decoding=decoding, parts=parts)

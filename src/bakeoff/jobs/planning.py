@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -130,4 +131,15 @@ def _add_contenders(plan: Plan, options: RunOptions) -> None:
         if column is not None and column not in plan.dataset.columns:
             raise unknown("column", column, plan.dataset.columns)
         plan.contenders[model_id] = made
-        plan.notices += made.facts.notices
+        plan.notices += _named(model_id, made.facts.notices)
+        plan.notices += plan.task.notices(made.facts, entry.prompt)
+
+
+def _named(model_id: str, notices: Sequence[Notice]) -> list[Notice]:
+    """Notices that speak of settings say whose; those that name a file need not."""
+    return [
+        notice
+        if notice.code == "gguf-dequantised"
+        else Notice(notice.code, f"{model_id}: {notice.text}", notice.rows)
+        for notice in notices
+    ]

@@ -53,7 +53,7 @@ def model_summary(
         numerics=facts.numerics,
         why=contender.route.why,
         generation=contender.decoding.params.said(),
-        origins=facts.origins,
+        origins=contender.origins,
         prefix=facts.prefix,
         rows=len(answers.results),
         reused=reused,

@@ -9,6 +9,7 @@ from bakeoff.core.errors import InvalidSpec, UnsupportedOption
 from bakeoff.core.ports import ModelFacts, Roles
 from bakeoff.core.registry import near_matches
 from bakeoff.core.requests import Source
+from bakeoff.core.rows import Notice
 from bakeoff.core.specs import PromptSpec, TaskSpec
 from bakeoff.tasks.fitting import is_baseline
 from bakeoff.tasks.languages import Language, language
@@ -69,6 +70,21 @@ class Translation(TextTask):
             return
         if facts.capabilities.kind == "causal" and not told:
             raise _languages_needed(facts, "has to be told the languages")
+
+    def notices(self, facts: ModelFacts, prompt: PromptSpec | None = None) -> tuple[Notice, ...]:
+        """An encoder-decoder model that nothing tells the pair may answer in another language."""
+        told = self.template_for(prompt or PromptSpec()) is not None or facts.prefix
+        capabilities = facts.capabilities
+        if is_baseline(facts) or capabilities.kind != "seq2seq" or capabilities.language_codes:
+            return ()
+        if told or self.source is None or self.target is None:
+            return ()
+        text = (
+            f"{facts.ref.short_name} is not told to translate from {self.source.name} to "
+            f"{self.target.name}: it has neither language tokens nor a prefix for this pair, and "
+            "answers in the languages it was trained for"
+        )
+        return (Notice("languages-not-told", text),)
 
     def check_model(self, facts: ModelFacts) -> None:
         """A model with language tokens needs a pair that it knows."""

@@ -39,6 +39,7 @@ def key(facts: ModelFacts, kind: str, row: TaskRow = ROW, **spec: Any) -> str:
         facts=facts,
         task=build_task(TaskSpec(kind=kind, **spec)),
         decoding=decoding,
+        origins={},
         route=Route("fake", ""),
         parts=key_parts(facts, decoding),
     )

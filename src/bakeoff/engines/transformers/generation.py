@@ -17,6 +17,7 @@ from bakeoff.engines.transformers import rules
 from bakeoff.engines.transformers.detokenize import HALF, cut
 from bakeoff.engines.transformers.loading import Loaded
 from bakeoff.engines.transformers.logprobs import Recorder
+from bakeoff.engines.transformers.quiet import unreminded
 from bakeoff.engines.transformers.rows import Control, Row
 from bakeoff.engines.transformers.special import Special
 from bakeoff.engines.transformers.watch import OnTokens, Watch
@@ -62,7 +63,7 @@ class Generator:
         watch = Watch(rows, inputs.shape.width, control, self.decode)
         watch.follow(self.special.end, show)
         recorder = Recorder(rows) if any(row.logprobs is not None for row in rows) else None
-        with torch.inference_mode():
+        with torch.inference_mode(), unreminded():
             out = self.loaded.model.generate(
                 input_ids=inputs.ids,
                 attention_mask=inputs.mask,

@@ -18,6 +18,10 @@ _SAID_BETTER = ("Dequantizing the whole model", "You are using the default legac
 """Beginnings of messages that bakeoff says itself, or that concern nothing it does."""
 
 
+_REMINDER = "This is a friendly reminder - the current text generation call has exceeded"
+"""The library counts a batch's padding as text; each row is held to the window on its own."""
+
+
 class _Collector(logging.Handler):
     def __init__(self, found: list[str]) -> None:
         super().__init__(logging.WARNING)
@@ -46,6 +50,21 @@ def quiet(notices: list[Notice]) -> Iterator[None]:
             library.enable_progress_bar()
         found.extend(str(warning.message) for warning in caught if _concerns_user(warning))
         notices.extend(Notice(CODE, text) for text in dict.fromkeys(map(_short, found)) if text)
+
+
+@contextmanager
+def unreminded() -> Iterator[None]:
+    """While texts are generated: a short row padded beside a long one is not beyond the window."""
+    logger = logging.getLogger("transformers.generation.stopping_criteria")
+    logger.addFilter(_no_reminder)
+    try:
+        yield
+    finally:
+        logger.removeFilter(_no_reminder)
+
+
+def _no_reminder(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith(_REMINDER)
 
 
 @contextmanager

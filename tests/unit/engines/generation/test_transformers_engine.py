@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import shutil
 import subprocess
 import sys
@@ -215,6 +216,26 @@ def test_half_a_character_at_the_limit_is_not_shown(llama):
         assert "\ufffd" not in made.text
         chunks = streamed(llama, LLAMA.ask(text, max_new_tokens=size))
         assert "".join(chunk.text for chunk in chunks) == made.text
+
+
+def test_padding_beside_a_long_row_is_no_warning(llama):
+    """Rows of one batch: the short one goes on where, padded, it would pass the window."""
+    said: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = said.append
+    logger = logging.getLogger("transformers.generation.stopping_criteria")
+    logger.warning_once.cache_clear()
+    logger.addHandler(handler)
+    asks = [LLAMA.ask("1 ring and " * size, str(size), max_new_tokens=60) for size in (110, 155)]
+    try:
+        long, short = sorted(
+            run(collect(llama.complete(iter(asks)))), key=lambda made: -made.usage.prompt
+        )
+    finally:
+        logger.removeHandler(handler)
+    assert long.concurrency == short.concurrency == 2
+    assert long.usage.prompt + short.usage.completion > 512 >= long.usage.prompt
+    assert not said
 
 
 def test_stop_ids_end_the_text_of_their_row_alone(llama):
