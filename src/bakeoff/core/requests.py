@@ -10,6 +10,11 @@ from bakeoff.core.errors import InvalidRequest
 Lane = Literal["edit", "chat", "batch"]
 Truncate = Literal["refuse", "cut"]
 
+DEFAULT_MAX_NEW_TOKENS = 256
+"""New tokens where neither the spec nor the checkpoint says how many."""
+DEFAULT_HYPOTHESIS = "This example is {}."
+"""What zero-shot classification asks an NLI model; `{}` is the label."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -219,7 +224,7 @@ class ZeroShot:
 
     text: str
     labels: tuple[str, ...]
-    template: str = "This example is {}."
+    template: str = DEFAULT_HYPOTHESIS
     multi_label: bool = False
 
 

@@ -11,12 +11,11 @@ from bakeoff.core.errors import InvalidSpec, ModelLoadFailed, UnsupportedOption
 from bakeoff.core.keys import Decoding, KeyParts, key_parts
 from bakeoff.core.modelref import LoadOptions, ModelRef
 from bakeoff.core.ports import ModelFacts, Task
-from bakeoff.core.requests import GenerationParams, Truncate
+from bakeoff.core.requests import DEFAULT_MAX_NEW_TOKENS, GenerationParams, Truncate
 from bakeoff.core.specs import ModelEntry, RunSpec
 from bakeoff.engines import describe
 from bakeoff.engines.route import Needs, Route, engine_and_version, route
 
-DEFAULT_MAX_NEW_TOKENS = 256
 _USER = re.compile(r"//[^/@\s]+@")
 GREEDY = GenerationParams(max_new_tokens=DEFAULT_MAX_NEW_TOKENS, temperature=0.0, num_beams=1)
 

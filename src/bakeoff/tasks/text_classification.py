@@ -9,7 +9,7 @@ from typing import Any
 from bakeoff.core.errors import InvalidSpec, UnsupportedOption
 from bakeoff.core.outputs import Completion, Labelled, Likelihood, Prediction
 from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles
-from bakeoff.core.requests import Classify, ZeroShot
+from bakeoff.core.requests import DEFAULT_HYPOTHESIS, Classify, ZeroShot
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec
 from bakeoff.tasks.choosing import (
@@ -22,7 +22,6 @@ from bakeoff.tasks.choosing import (
 from bakeoff.tasks.prompting import TextTask, continuations, required
 from bakeoff.tasks.summarization import SOURCE_NAMES
 
-HYPOTHESIS = "This example is {}."
 _NAMELESS = re.compile(r"^LABEL_\d+$")
 
 
@@ -108,7 +107,7 @@ class TextClassification(TextTask):
         if facts.capabilities.kind == "encoder":
             text = required(row, "source")
             if self._zero_shot(facts):
-                return (ZeroShot(text, self.labels, self.spec.hypothesis or HYPOTHESIS),)
+                return (ZeroShot(text, self.labels, self.spec.hypothesis or DEFAULT_HYPOTHESIS),)
             return (Classify(text),)
         context = self.prompt(row, facts, prompt or PromptSpec())
         if not self.needs_likelihood(facts):

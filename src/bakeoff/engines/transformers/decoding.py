@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from bakeoff.core.requests import GenerationParams
+from bakeoff.core.requests import DEFAULT_MAX_NEW_TOKENS, GenerationParams
 
-DEFAULT_MAX_NEW_TOKENS = 256
 """Most new tokens where neither the request nor the checkpoint says a number."""
 DEFAULT_SEED = 0
 """Seed where the request gives none: the same request gives the same text."""
