@@ -71,3 +71,29 @@ def _seconds(code: str) -> float:
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     return time.perf_counter() - start
+
+
+EARLY = """
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, *rest):
+        if name == "bakeoff.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+import bakeoff.__main__
+print("went on")
+"""
+
+
+def test_ctrl_c_during_the_imports_is_one_line() -> None:
+    done = subprocess.run([sys.executable, "-c", EARLY], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "interrupted: nothing was begun\n"
+
+
+def test_an_ignored_ctrl_c_stays_ignored_during_the_imports() -> None:
+    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + EARLY
+    done = subprocess.run([sys.executable, "-c", ignoring], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "went on\n")

@@ -60,6 +60,11 @@ class Careful:
         return self.run(rows[:half], compute) + self.run(rows[half:], compute)
 
 
+def unreadable(error: Exception) -> BakeoffError:
+    """The failure of a row whose text the tokenizer could not take."""
+    return EngineFailed(f"the tokenizer raised {type(error).__name__}: {error}")
+
+
 def _failed(error: BaseException) -> BakeoffError:
     return EngineFailed(f"the engine raised {type(error).__name__}: {error}")
 

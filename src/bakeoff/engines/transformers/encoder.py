@@ -21,6 +21,7 @@ from bakeoff.core.outputs import Failure, Labelled, Prediction, Span, Usage, Vec
 from bakeoff.core.ports import Head
 from bakeoff.core.requests import AnswerSpan, Classify, Embed, PredictRequest, ZeroShot
 from bakeoff.engines.heads import contradiction_index, entailment_index
+from bakeoff.engines.transformers.careful import Careful, unreadable
 from bakeoff.engines.transformers.encoding import Encoded, Ran, Reader, encode, run
 from bakeoff.engines.transformers.loading import Loaded
 from bakeoff.engines.transformers.spans import Window, best_span, read_logits, windows
@@ -50,7 +51,9 @@ def unsupported(loaded: Loaded, request: PredictRequest) -> list[str]:
     return [] if _HEADS[type(request.ask)] in _heads(loaded) else ["ask"]
 
 
-def predict_batch(loaded: Loaded, requests: Sequence[PredictRequest]) -> list[Prediction | Failure]:
+def predict_batch(
+    loaded: Loaded, careful: Careful, requests: Sequence[PredictRequest]
+) -> list[Prediction | Failure]:
     """Answer all requests, in their order; one failure never fails a neighbour.
 
     Requests of several kinds may be mixed; those of one kind share passes.
@@ -62,19 +65,27 @@ def predict_batch(loaded: Loaded, requests: Sequence[PredictRequest]) -> list[Pr
             plans[index] = _plan(loaded, request)
         except BakeoffError as error:
             found[index] = Failure.of(request.id, error)
+        except Exception as error:  # a tokenizer may raise anything; it costs this row alone
+            found[index] = Failure.of(request.id, unreadable(error))
     for group in ("span", "vector", "label"):
         chosen = {i: p for i, p in plans.items() if _group(requests[i]) == group}
-        found.update(_answers(loaded, requests, chosen, _reader(loaded, group)))
+        ran = run(loaded, careful, _items(chosen), _reader(loaded, group))
+        found.update(_answers(requests, chosen, ran))
     return [found[index] for index in range(len(requests))]
 
 
+def _items(plans: dict[int, _Plan]) -> list[Encoded]:
+    return [item for plan in plans.values() for item in plan.items]
+
+
 def _answers(
-    loaded: Loaded, requests: Sequence[PredictRequest], plans: dict[int, _Plan], read: Reader
+    requests: Sequence[PredictRequest],
+    plans: dict[int, _Plan],
+    ran: Sequence[Ran | BakeoffError],
 ) -> dict[int, Prediction | Failure]:
-    items = [item for plan in plans.values() for item in plan.items]
-    ran = iter(run(loaded, items, read))
+    left = iter(ran)
     return {
-        index: _finish(requests[index].id, plan, [next(ran) for _ in plan.items])
+        index: _finish(requests[index].id, plan, [next(left) for _ in plan.items])
         for index, plan in plans.items()
     }
 

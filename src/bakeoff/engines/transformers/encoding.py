@@ -8,18 +8,16 @@ from typing import Any
 
 import torch
 
-from bakeoff.core.errors import BakeoffError, EngineFailed, OutOfMemory, PromptTooLong
+from bakeoff.core.errors import BakeoffError, PromptTooLong
 from bakeoff.core.requests import Truncate
+from bakeoff.engines.transformers.careful import Careful
 from bakeoff.engines.transformers.loading import Loaded
 
 Reader = Callable[[Any, torch.Tensor], Sequence[Any]]
 """Takes the model's output and the attention mask and gives one value a row."""
-BATCH_TOKENS = 8192
-"""Most tokens (rows times longest row) in one forward pass."""
-MAX_BATCH = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Encoded:
     """One input of the model.
 
@@ -35,6 +33,20 @@ class Encoded:
     def length(self) -> int:
         """Tokens that the model reads."""
         return len(self.inputs["input_ids"])
+
+    @property
+    def group(self) -> None:
+        """All inputs may share a batch."""
+
+    @property
+    def max_new(self) -> int:
+        """Nothing is written."""
+        return 0
+
+    @property
+    def lanes(self) -> int:
+        """One sequence."""
+        return 1
 
 
 @dataclass(frozen=True)
@@ -79,62 +91,29 @@ def encode(
 
 
 def run(
-    loaded: Loaded,
-    items: Sequence[Encoded],
-    read: Reader,
+    loaded: Loaded, careful: Careful, items: Sequence[Encoded], read: Reader
 ) -> list[Ran | BakeoffError]:
     """Run all inputs, inputs of like length together; the order is that of `items`.
 
-    A pass that fails is halved until the input that fails stands alone, so that it costs only
-    itself; memory that does not suffice is treated the same way.
-
     Args:
         loaded: the model.
+        careful: plans the batches, and sees to it that a failure costs one input.
         items: inputs.
         read: how values are taken from the output.
     """
-    order = sorted(range(len(items)), key=lambda i: items[i].length)
-    found: list[Ran | BakeoffError] = [EngineFailed("not run")] * len(items)
-    for chunk in _chunks(order, items):
-        for index, value in zip(
-            chunk, _attempt(loaded, [items[i] for i in chunk], read), strict=True
-        ):
-            found[index] = value
-    return found
+
+    def passed(part: Sequence[Encoded]) -> list[Ran]:
+        return [Ran(value, len(part)) for value in _forward(loaded, part, read)]
+
+    found: dict[int, Ran | BakeoffError] = {}
+    for batch in careful.plan(items):
+        for item, ran in zip(batch, careful.run(batch, passed), strict=True):
+            found[id(item)] = ran
+    return [found[id(item)] for item in items]
 
 
 def _lists(encoded: dict[str, Any]) -> dict[str, list[int]]:
     return {name: list(values) for name, values in encoded.items()}
-
-
-def _chunks(order: list[int], items: Sequence[Encoded]) -> list[list[int]]:
-    """Neighbours in length, as many as the budget of tokens takes; `order` is ascending."""
-    chunks: list[list[int]] = []
-    for index in order:
-        rows = len(chunks[-1]) + 1 if chunks else 0
-        if chunks and rows <= MAX_BATCH and rows * items[index].length <= BATCH_TOKENS:
-            chunks[-1].append(index)
-        else:
-            chunks.append([index])
-    return chunks
-
-
-def _attempt(loaded: Loaded, items: Sequence[Encoded], read: Reader) -> list[Ran | BakeoffError]:
-    try:
-        return [Ran(value, len(items)) for value in _forward(loaded, items, read)]
-    except (RuntimeError, ValueError, IndexError, MemoryError) as error:
-        if len(items) == 1:
-            return [_failure(error, items[0])]
-    middle = len(items) // 2
-    first = _attempt(loaded, items[:middle], read)
-    return first + _attempt(loaded, items[middle:], read)
-
-
-def _failure(error: Exception, item: Encoded) -> BakeoffError:
-    full = isinstance(error, (MemoryError, torch.OutOfMemoryError))
-    if full or "out of memory" in str(error) or "can't allocate memory" in str(error):
-        return OutOfMemory(f"a single input of {item.length} tokens does not fit into memory")
-    return EngineFailed(f"the model failed on this row: {error}")
 
 
 def _forward(loaded: Loaded, items: Sequence[Encoded], read: Reader) -> Sequence[Any]:

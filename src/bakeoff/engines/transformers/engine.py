@@ -78,7 +78,7 @@ class TransformersEngine(Engine):
             dtype=worker.loaded.dtype,
             why=why,
         )
-        self.notices: tuple[Notice, ...] = worker.loaded.notices
+        self.notices: tuple[Notice, ...] = worker.notices
         self._defaults = facts.defaults
         self._thread = thread
         self._worker: Worker = worker

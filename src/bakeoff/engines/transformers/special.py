@@ -31,6 +31,7 @@ class Special:
         turn_end: tokens that end the assistant's turn in the chat template.
         turn_stops: the same, where the template spells it and the tokenizer has no token for it.
         byte_ids: tokens that stand for one byte each.
+        silent: why the chat template did not show how it ends a turn, or None.
     """
 
     end: frozenset[int]
@@ -42,6 +43,7 @@ class Special:
     turn_end: frozenset[int]
     turn_stops: tuple[str, ...]
     byte_ids: frozenset[int]
+    silent: str | None = None
     by_start: bool = False
     """Whether a target language takes the place of `start` rather than that of `first`."""
 
@@ -64,7 +66,8 @@ class Special:
         pad = _one("pad_token_id", tokenizer, *places)
         if pad is None or pad >= model.get_input_embeddings().num_embeddings:
             pad = min(end, default=0)  # some tokenizers pad with a token the model never had
-        turn_end, turn_stops = _turn(tokenizer)
+        behind, silent = _behind_a_turn(tokenizer)
+        turn_end, turn_stops = _turn(tokenizer, behind)
         return cls(
             end=end,
             pad=pad,
@@ -77,6 +80,7 @@ class Special:
             byte_ids=frozenset(
                 token for name, token in tokenizer.get_vocab().items() if _BYTE.match(name)
             ),
+            silent=silent,
             by_start=type(tokenizer).__name__ in _BY_START,
         )
 
@@ -115,17 +119,24 @@ def _one(name: str, *places: Any) -> int | None:
     return None
 
 
-def _turn(tokenizer: Any) -> tuple[frozenset[int], tuple[str, ...]]:
-    """What the chat template writes behind the assistant's words."""
+def _behind_a_turn(tokenizer: Any) -> tuple[str, str | None]:
+    """What the chat template writes behind the assistant's words; or why it wrote nothing.
+
+    A template may refuse the two turns it is asked here and still render a row's own.
+    """
     if not tokenizer.chat_template:
-        return frozenset(), ()
+        return "", None
     words = "zq answer qz"
     turns = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": words}]
     try:
         text = tokenizer.apply_chat_template(turns, tokenize=False)
-    except Exception:  # templates raise what they like; a row's own rendering will report it
-        return frozenset(), ()
-    behind = str(text).rpartition(words)[2].strip()
+    except Exception as error:  # templates raise what they like
+        return "", f"{type(error).__name__}: {error}"
+    return str(text).rpartition(words)[2].strip(), None
+
+
+def _turn(tokenizer: Any, behind: str) -> tuple[frozenset[int], tuple[str, ...]]:
+    """The token that ends the assistant's turn, or its spelling where there is no such token."""
     marker = re.split(r"\s", behind, maxsplit=1)[0] if behind else ""
     ids = tokenizer(behind, add_special_tokens=False)["input_ids"] if behind else []
     known = set(tokenizer.all_special_ids) | set(tokenizer.added_tokens_decoder)

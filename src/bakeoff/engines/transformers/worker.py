@@ -15,10 +15,11 @@ from bakeoff.core.errors import BakeoffError, DeadlineExceeded, EngineFailed
 from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, Timing, Usage
 from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import PredictRequest, ScoreRequest
+from bakeoff.core.rows import Notice
 from bakeoff.engines.dated import on_its_day
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.transformers import encoder, memory, streaming
-from bakeoff.engines.transformers.careful import Careful
+from bakeoff.engines.transformers.careful import Careful, unreadable
 from bakeoff.engines.transformers.generation import Generator, Made
 from bakeoff.engines.transformers.intake import Intake
 from bakeoff.engines.transformers.languages import Languages
@@ -36,6 +37,7 @@ class Parts:
         model, tokenizer = loaded.model, loaded.tokenizer
         tokenizer.chat_template = on_its_day(tokenizer.chat_template, facts)
         self.special = Special.of(loaded)
+        self.notices = _silent_template(self.special.silent)
         model.generation_config = neutral_generation_config(model)
         vocabulary = int(model.get_input_embeddings().num_embeddings)
         self.reader = PromptReader(tokenizer, self.special, languages, vocabulary)
@@ -45,6 +47,13 @@ class Parts:
         self.score_reader = ScoreReader(
             self.reader, self.intake.window, self.intake.encodes, self.intake.written
         )
+
+
+def _silent_template(reason: str | None) -> tuple[Notice, ...]:
+    if reason is None:
+        return ()
+    text = "the chat template does not render a user's and an assistant's turn, so that how it ends"
+    return (Notice("chat-template-fails", f"{text} a turn is unknown ({reason})"),)
 
 
 class Worker:
@@ -64,6 +73,7 @@ class Worker:
         self.careful = Careful(memory.limits(self.loaded, options), self.loaded.device)
         encodes_only = facts.capabilities.kind == "encoder"
         self.parts = None if encodes_only else Parts(facts, self.loaded, self.languages)
+        self.notices = (*self.loaded.notices, *(self.parts.notices if self.parts else ()))
 
     @property
     def able(self) -> Parts:
@@ -86,7 +96,7 @@ class Worker:
             except BakeoffError as error:
                 failures.append(Failure.of(one.request.id, error))
             except Exception as error:  # a tokenizer may raise anything; it costs this row alone
-                failures.append(_unreadable(one.request.id, error))
+                failures.append(Failure.of(one.request.id, unreadable(error)))
         return rows, failures
 
     def score_rows(self, requests: Sequence[ScoreRequest]) -> tuple[list[ScoreRow], list[Failure]]:
@@ -98,7 +108,7 @@ class Worker:
             except BakeoffError as error:
                 failures.append(Failure.of(request.id, error))
             except Exception as error:  # as above
-                failures.append(_unreadable(request.id, error))
+                failures.append(Failure.of(request.id, unreadable(error)))
         return rows, failures
 
     def complete(self, rows: Sequence[Row], control: Control) -> list[Completion | Failure]:
@@ -132,19 +142,13 @@ class Worker:
 
     def predict(self, rows: Sequence[PredictRow], control: Control) -> list[Prediction | Failure]:
         """An encoder's answers to a batch."""
-
-        def compute(part: Sequence[PredictRow]) -> list[Prediction | Failure]:
-            if control.reason is not None:
-                raise control.error()
-            return encoder.predict_batch(self.loaded, [row.request for row in part])
-
+        if control.reason is not None:
+            return [Failure.of(row.id, control.error()) for row in rows]
         began = time.perf_counter()
-        made = self.careful.run(rows, compute)
+        requests = [row.request for row in rows]
+        made = encoder.predict_batch(self.loaded, self.careful, requests)
         return [
-            Failure.of(row.id, one)
-            if isinstance(one, BakeoffError)
-            else replace(one, timing=_timing(row, began))
-            for row, one in zip(rows, made, strict=True)
+            replace(one, timing=_timing(row, began)) for row, one in zip(rows, made, strict=True)
         ]
 
     def stream(self, arrived: Arrived, control: Control, push: streaming.Push) -> None:
@@ -221,9 +225,3 @@ def _without_model(row: Row, control: Control) -> list[Made]:
         Completion(row.id, "", finish, usage=usage, choice=row.choice + copy)
         for copy in range(row.copies)
     ]
-
-
-def _unreadable(request_id: str, error: Exception) -> Failure:
-    return Failure.of(
-        request_id, EngineFailed(f"the tokenizer raised {type(error).__name__}: {error}")
-    )

@@ -89,6 +89,14 @@ def test_the_end_of_a_turn_is_read_from_the_template(llama):
     assert special_of(llama).turn_stops == ()
 
 
+def test_a_template_that_shows_no_turn_is_told(llama):
+    assert special_of(llama).silent is None
+    llama.chat_template = "{{ raise_exception('one turn only') }}"
+    special = special_of(llama)
+    assert special.turn_end == frozenset() and special.turn_stops == ()
+    assert "one turn only" in special.silent
+
+
 def test_token_ids_are_taken_as_they_are(llama):
     reader = reader_of(llama)
     assert reader.read(Tokens((7, 8, 7))).ids == [7, 8, 7]

@@ -18,6 +18,8 @@ from bakeoff.core.outputs import Failure, Labelled, Prediction, Span, Vector
 from bakeoff.core.requests import AnswerSpan, Classify, Embed, PredictRequest, ZeroShot
 from bakeoff.engines import describe
 from bakeoff.engines.options import EngineOptions
+from bakeoff.engines.transformers import memory
+from bakeoff.engines.transformers.careful import Careful
 from bakeoff.engines.transformers.encoder import predict_batch, unsupported
 from bakeoff.engines.transformers.loading import Loaded, load_model
 from tests.unit.engines.loading.checkpoints import save_encoder
@@ -32,9 +34,13 @@ def open_encoder(folder: Path, **options: Any) -> Loaded:
     return load_model(describe(ModelRef.parse(str(folder), **options)), EngineOptions(threads=2))
 
 
+def careful(loaded: Loaded) -> Careful:
+    return Careful(memory.limits(loaded, EngineOptions()), loaded.device)
+
+
 def ask(loaded: Loaded, *asks: Any, truncate: Any = "refuse") -> list[Prediction | Failure]:
     requests = [PredictRequest(str(i), a, truncate) for i, a in enumerate(asks)]
-    found = predict_batch(loaded, requests)
+    found = predict_batch(loaded, careful(loaded), requests)
     assert [f.id for f in found] == [r.id for r in requests]
     return found
 
@@ -318,6 +324,43 @@ def test_a_row_on_which_the_model_fails_costs_only_itself(
     assert isinstance(found[1], Failure)
 
 
+def test_memory_that_runs_out_once_makes_smaller_passes_from_then_on(
+    classifier: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forward, rows = type(classifier.model).forward, []
+
+    def small(self: Any, **inputs: Any) -> Any:
+        rows.append(len(inputs["input_ids"]))
+        if rows[-1] > 4:
+            raise torch.OutOfMemoryError("full")
+        return forward(self, **inputs)
+
+    monkeypatch.setattr(type(classifier.model), "forward", small)
+    kept = careful(classifier)
+    asked = [PredictRequest(str(i), Classify("good")) for i in range(12)]
+    for _ in range(2):
+        found = predict_batch(classifier, kept, asked)
+        assert all(isinstance(f, Prediction) and f.concurrency <= 4 for f in found)
+    assert rows == [12, 6, 3, 3, 3, 3, 3, 3, 3, 3]
+
+
+def test_a_tokenizer_that_fails_on_a_row_costs_only_that_row(
+    classifier: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        def __call__(self, text: str, *rest: Any, **options: Any) -> Any:
+            if text == "bad":
+                raise OverflowError("too much")
+            return classifier.tokenizer(text, *rest, **options)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(classifier.tokenizer, name)
+
+    found = ask(replace(classifier, tokenizer=Failing()), Classify("good"), Classify("bad"))
+    assert isinstance(found[0], Prediction)
+    assert isinstance(found[1], Failure) and "OverflowError" in found[1].message
+
+
 def test_not_a_number_is_a_failure(tmp_path: Path) -> None:
     loaded = open_encoder(save_encoder(tmp_path, "BertForSequenceClassification"))
     loaded.model.classifier.bias.data[0] = float("nan")
@@ -329,7 +372,7 @@ def test_asks_of_another_head_are_refused_by_name(classifier: Loaded, inference:
     request = PredictRequest("r", Embed("x"))
     assert unsupported(classifier, request) == ["ask"]
     assert unsupported(inference, PredictRequest("r", ZeroShot("x", ("a",)))) == []
-    (found,) = predict_batch(classifier, [request])
+    (found,) = predict_batch(classifier, careful(classifier), [request])
     assert isinstance(found, Failure) and found.code == "unsupported_option"
 
 
