@@ -15,7 +15,7 @@ from bakeoff.core.canonical import canonical, digest
 from bakeoff.core.ports import Ask, ModelFacts
 from bakeoff.core.requests import GenerationParams, Truncate
 
-KEY_VERSION = 2
+KEY_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)

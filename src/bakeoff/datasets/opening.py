@@ -134,7 +134,9 @@ def _source(path: str, base: Path, stdin: BinaryIO | None, spool: Path | None) -
         raise _missing(path, found, error) from error
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return Source(found, path, found.name)
-    if not (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)):
+    if stat.S_ISCHR(mode):  # it may have no end
+        raise BadDataset("is a device: name a file, or - for standard input", file=path)
+    if not stat.S_ISFIFO(mode):
         raise BadDataset("is neither a file nor a folder", file=path)
     with found.open("rb") as stream:
         return spooled(stream, path, spool)

@@ -46,7 +46,7 @@ def indices(dataset: FileDataset) -> list[int]:
         ("hf://datasets/org/name@a", {"revision": "b"}, ("@a", "revision: says b")),
         ("file://elsewhere/x.csv", {}, ("this machine only",)),
         ("plain.csv", {"format": "datasets"}, ("a folder",)),
-        ("/dev/null", {}, ("is empty",)),
+        ("/dev/null", {}, ("is a device",)),
     ],
 )
 def test_what_cannot_be_opened_is_refused(

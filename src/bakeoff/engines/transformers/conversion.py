@@ -10,17 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psutil
 import torch
 import transformers
 
 from bakeoff.core.errors import ModelLoadFailed, OutOfMemory
 from bakeoff.engines.gguf import read_header
+from bakeoff.engines.machine import available_memory
 from bakeoff.engines.transformers.quiet import quiet
 
 _MARGIN = 1.2
 """Memory of a conversion over the bare weights: one tensor more and the library's tables."""
-_CGROUP = Path("/sys/fs/cgroup")
 
 
 def convert(file: Path, folder: Path) -> None:
@@ -87,14 +86,3 @@ def _check_room(file: Path, needed: int, folder: Path) -> None:
             f"{file.name} takes {needed / 1e9:.1f} GB on disk once dequantised and "
             f"{disk / 1e9:.1f} GB are free: run `bakeoff cache prune`, or set BAKEOFF_HOME"
         )
-
-
-def available_memory() -> int:
-    """Bytes that this process may still take: of the machine, and of its control group."""
-    free = int(psutil.virtual_memory().available)
-    try:
-        limit = (_CGROUP / "memory.max").read_text().strip()
-        used = (_CGROUP / "memory.current").read_text().strip()
-    except OSError:  # no control groups here, or the older kind
-        return free
-    return free if limit == "max" else min(free, max(0, int(limit) - int(used)))

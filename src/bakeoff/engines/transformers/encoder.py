@@ -20,8 +20,8 @@ from bakeoff.core.errors import (
 from bakeoff.core.outputs import Failure, Labelled, Prediction, Span, Usage, Vector
 from bakeoff.core.ports import Head
 from bakeoff.core.requests import AnswerSpan, Classify, Embed, PredictRequest, ZeroShot
+from bakeoff.engines.batch.careful import Careful, unreadable
 from bakeoff.engines.heads import contradiction_index, entailment_index
-from bakeoff.engines.transformers.careful import Careful, unreadable
 from bakeoff.engines.transformers.encoding import Encoded, Ran, Reader, encode, run
 from bakeoff.engines.transformers.loading import Loaded
 from bakeoff.engines.transformers.spans import Window, best_span, read_logits, windows

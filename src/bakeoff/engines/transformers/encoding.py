@@ -10,7 +10,7 @@ import torch
 
 from bakeoff.core.errors import BakeoffError, PromptTooLong
 from bakeoff.core.requests import Truncate
-from bakeoff.engines.transformers.careful import Careful
+from bakeoff.engines.batch.careful import Careful
 from bakeoff.engines.transformers.loading import Loaded
 
 Reader = Callable[[Any, torch.Tensor], Sequence[Any]]

@@ -24,10 +24,10 @@ from bakeoff.core.requests import (
     Source,
 )
 from bakeoff.core.rows import Notice
+from bakeoff.engines.batch.flow import Flow, Q, R, Steps
+from bakeoff.engines.batch.rows import Arrived, Control, PredictRow, Row, ScoreRow
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.thread import ComputeThread
-from bakeoff.engines.transformers.flow import Flow, Q, R, Steps
-from bakeoff.engines.transformers.rows import Arrived, Control, PredictRow, Row, ScoreRow
 
 if TYPE_CHECKING:
     from bakeoff.engines.transformers.worker import Worker

@@ -13,17 +13,30 @@ from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteria
 from bakeoff.core.codes import FinishReason
 from bakeoff.core.errors import BakeoffError, DeadlineExceeded
 from bakeoff.core.outputs import Completion, Timing, Usage
+from bakeoff.engines.batch.rows import Control, Row
+from bakeoff.engines.text.detokenize import HALF, cut
+from bakeoff.engines.text.special import Special
 from bakeoff.engines.transformers import rules
-from bakeoff.engines.transformers.detokenize import HALF, cut
 from bakeoff.engines.transformers.loading import Loaded
 from bakeoff.engines.transformers.logprobs import Recorder
 from bakeoff.engines.transformers.quiet import unreminded
-from bakeoff.engines.transformers.rows import Control, Row
-from bakeoff.engines.transformers.special import Special
 from bakeoff.engines.transformers.watch import OnTokens, Watch
 
 Made = Completion | BakeoffError
 """What becomes of a row; an error is this row's alone."""
+
+
+def neutral_generation_config(model: Any) -> Any:
+    """The model's generation config without the tokens that each call gives itself.
+
+    What a call does not say, the library takes from the model: nothing may be left there that a
+    request could want otherwise.
+    """
+    config = GenerationConfig.from_dict(model.generation_config.to_dict())
+    config.forced_bos_token_id = None
+    config.forced_eos_token_id = None
+    config.max_new_tokens = config.max_length = None
+    return config
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from bakeoff.core.outputs import TokenLogprob
-from bakeoff.engines.transformers.rows import Row
+from bakeoff.engines.batch.rows import Row
 
 
 class Recorder:

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
+from bakeoff.engines.batch.careful import Careful, Memory
+from bakeoff.engines.batch.plan import Limits
 from bakeoff.engines.options import EngineOptions
-from bakeoff.engines.transformers.batching import Limits
 from bakeoff.engines.transformers.loading import Loaded
 
 _CPU_ROWS = 16
@@ -36,6 +37,12 @@ def release(device: str) -> None:
     gc.collect()
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
+
+
+def careful(loaded: Loaded, options: EngineOptions) -> Careful:
+    """What plans and runs the batches of a model."""
+    memory = Memory(out_of_memory, lambda: release(loaded.device))
+    return Careful(limits(loaded, options), memory)
 
 
 def limits(loaded: Loaded, options: EngineOptions) -> Limits:

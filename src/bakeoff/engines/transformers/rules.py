@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from bakeoff.engines.transformers.rows import Row
+from bakeoff.engines.batch.rows import Row
 from bakeoff.engines.transformers.sampling import Filters, Uniforms, draw
 
 Rule = Callable[[Any, Any], Any]

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bakeoff.engines.transformers.decoding import Decoding
+from bakeoff.engines.batch.decoding import Decoding
 
 _HEAD = 256
 """Tokens looked at before the whole vocabulary is sorted: nearly always enough."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from bakeoff.engines.transformers.detokenize import Decode, StopSearch
-from bakeoff.engines.transformers.rows import Control, Row
+from bakeoff.engines.batch.rows import Control, Row
+from bakeoff.engines.text.detokenize import Decode, StopSearch
 
 OnTokens = Callable[[Sequence[int]], None]
 

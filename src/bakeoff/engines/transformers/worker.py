@@ -16,18 +16,20 @@ from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, Ti
 from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import PredictRequest, ScoreRequest
 from bakeoff.core.rows import Notice
+from bakeoff.engines.batch.careful import unreadable
+from bakeoff.engines.batch.rows import Arrived, Control, PredictRow, Row, ScoreRow
 from bakeoff.engines.dated import on_its_day
 from bakeoff.engines.options import EngineOptions
-from bakeoff.engines.transformers import encoder, memory, streaming
-from bakeoff.engines.transformers.careful import Careful, unreadable
-from bakeoff.engines.transformers.generation import Generator, Made
-from bakeoff.engines.transformers.intake import Intake
-from bakeoff.engines.transformers.languages import Languages
+from bakeoff.engines.text import streaming
+from bakeoff.engines.text.continuations import ScoreReader
+from bakeoff.engines.text.intake import Intake
+from bakeoff.engines.text.languages import Languages
+from bakeoff.engines.text.prompts import PromptReader
+from bakeoff.engines.text.special import Special
+from bakeoff.engines.transformers import encoder, memory
+from bakeoff.engines.transformers.generation import Generator, Made, neutral_generation_config
 from bakeoff.engines.transformers.loading import load_model
-from bakeoff.engines.transformers.prompts import PromptReader
-from bakeoff.engines.transformers.rows import Arrived, Control, PredictRow, Row, ScoreRow
-from bakeoff.engines.transformers.scoring import Scorer, ScoreReader
-from bakeoff.engines.transformers.special import Special, neutral_generation_config
+from bakeoff.engines.transformers.scoring import Scorer
 
 
 class Parts:
@@ -36,12 +38,13 @@ class Parts:
     def __init__(self, facts: ModelFacts, loaded: Any, languages: Languages) -> None:
         model, tokenizer = loaded.model, loaded.tokenizer
         tokenizer.chat_template = on_its_day(tokenizer.chat_template, facts)
-        self.special = Special.of(loaded)
+        vocabulary = int(model.get_input_embeddings().num_embeddings)
+        self.special = Special.of(model.config, model.generation_config, tokenizer, vocabulary)
         self.notices = _silent_template(self.special.silent)
         model.generation_config = neutral_generation_config(model)
-        vocabulary = int(model.get_input_embeddings().num_embeddings)
-        self.reader = PromptReader(tokenizer, self.special, languages, vocabulary)
-        self.intake = Intake(facts, loaded, self.special, self.reader)
+        continues = facts.capabilities.kind == "causal"
+        self.reader = PromptReader(tokenizer, self.special, languages, vocabulary, continues)
+        self.intake = Intake(facts, model.config, self.special, self.reader)
         self.generator = Generator(loaded, self.special)
         self.scorer = Scorer(loaded, self.special.pad)
         self.score_reader = ScoreReader(
@@ -70,7 +73,7 @@ class Worker:
         self.loaded = load_model(facts, options)
         self.version = str(transformers.__version__)
         self.languages = Languages.of(self.loaded.tokenizer)
-        self.careful = Careful(memory.limits(self.loaded, options), self.loaded.device)
+        self.careful = memory.careful(self.loaded, options)
         encodes_only = facts.capabilities.kind == "encoder"
         self.parts = None if encodes_only else Parts(facts, self.loaded, self.languages)
         self.notices = (*self.loaded.notices, *(self.parts.notices if self.parts else ()))

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.core.errors import EngineFailed, OutOfMemory
-from bakeoff.engines.transformers.batching import Limits, plan, weight
-from bakeoff.engines.transformers.careful import Careful
+from bakeoff.engines.batch.careful import Careful, Memory
+from bakeoff.engines.batch.plan import Limits, plan, weight
+from bakeoff.engines.transformers.memory import out_of_memory
 
 pytestmark = pytest.mark.torch
 
@@ -56,6 +57,9 @@ def test_sorting_leaves_little_padding():
     assert len(batches) <= 17
 
 
+MEMORY = Memory(out_of_memory, lambda: None)
+
+
 def test_memory_halves_the_batch_and_goes_on():
     sizes = []
 
@@ -65,7 +69,7 @@ def test_memory_halves_the_batch_and_goes_on():
             raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
         return [item.name for item in part]
 
-    careful = Careful(Limits(16, 10**6), "cpu")
+    careful = Careful(Limits(16, 10**6), MEMORY)
     items = [Item(n, 10) for n in range(16)]
     assert careful.run(items, compute) == list(range(16))
     assert sizes == [16, 8, 4, 2, 2, 2, 2, 2, 2, 2, 2]
@@ -80,7 +84,7 @@ def test_one_row_without_memory_fails_alone():
             raise MemoryError("no more")
         return [item.name for item in part]
 
-    found = Careful(Limits(16, 10**6), "cpu").run([Item(n, 10) for n in range(8)], compute)
+    found = Careful(Limits(16, 10**6), MEMORY).run([Item(n, 10) for n in range(8)], compute)
     assert isinstance(found[5], OutOfMemory)
     assert [one for one in found if one is not found[5]] == [0, 1, 2, 3, 4, 6, 7]
 
@@ -91,7 +95,7 @@ def test_a_row_that_raises_fails_alone_and_tells_the_cause():
             raise IndexError("index out of range in self")
         return [item.name for item in part]
 
-    found = Careful(Limits(16, 10**6), "cpu").run([Item(n, 10) for n in range(5)], compute)
+    found = Careful(Limits(16, 10**6), MEMORY).run([Item(n, 10) for n in range(5)], compute)
     assert isinstance(found[2], EngineFailed)
     assert "IndexError: index out of range in self" in found[2].message
     assert [found[n] for n in (0, 1, 3, 4)] == [0, 1, 3, 4]

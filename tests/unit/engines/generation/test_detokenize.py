@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bakeoff.engines.transformers.detokenize import Pieces, StopSearch, cut
+from bakeoff.engines.text.detokenize import Pieces, StopSearch, cut
 
 pytestmark = pytest.mark.torch
 BYTE = 1000

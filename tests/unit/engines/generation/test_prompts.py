@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -14,9 +15,9 @@ from bakeoff.core.errors import (
     UnsupportedOption,
 )
 from bakeoff.core.requests import Message, Messages, Source, Text, Tokens
-from bakeoff.engines.transformers.languages import Languages
-from bakeoff.engines.transformers.prompts import PromptReader, Read
-from bakeoff.engines.transformers.special import Special
+from bakeoff.engines.text.languages import Languages
+from bakeoff.engines.text.prompts import PromptReader, Read
+from bakeoff.engines.text.special import Special
 from tests.zoo import zoo_path
 
 pytestmark = pytest.mark.torch
@@ -25,11 +26,7 @@ pytestmark = pytest.mark.torch
 def special_of(tokenizer, **config):
     """Special tokens of a tokenizer whose model says `config`."""
     said = SimpleNamespace(**config)
-    table = SimpleNamespace(num_embeddings=len(tokenizer))
-    model = SimpleNamespace(
-        config=SimpleNamespace(), generation_config=said, get_input_embeddings=lambda: table
-    )
-    return Special.of(SimpleNamespace(model=model, tokenizer=tokenizer))
+    return Special.of(SimpleNamespace(), said, tokenizer, len(tokenizer))
 
 
 def reader_of(tokenizer, **config):
@@ -108,6 +105,18 @@ def test_token_ids_are_taken_as_they_are(llama):
 def test_an_empty_text_begins_with_bos(llama):
     assert reader_of(llama).read(Text("")).ids == [llama.bos_token_id]
     assert reader_of(llama).read(Tokens(())).ids == [llama.bos_token_id]
+
+
+def test_what_goes_on_behind_the_prompt_is_cut_at_its_beginning(llama):
+    reader = replace(reader_of(llama), continues=True)
+    full = reader.read(Text("1 ring of plain glass 2 brush of heavy wood " * 20 + "Summary:"))
+    fitted = reader.fit(full, 50, "cut", 40)
+    assert fitted.cut == len(full.ids) - 40
+    assert fitted.ids == [llama.bos_token_id, *full.ids[-39:]]
+    with pytest.raises(PromptTooLong, match="drop the beginning"):
+        reader.fit(full, 50, "refuse", 40)
+    with pytest.raises(PromptTooLong, match="no room"):
+        reader.fit(full, 50, "cut", 1)
 
 
 @pytest.mark.parametrize("name", ["llama", "bart"])

@@ -11,8 +11,8 @@ from transformers import (
     RepetitionPenaltyLogitsProcessor,
 )
 
-from bakeoff.engines.transformers.decoding import Decoding
-from bakeoff.engines.transformers.rows import Row
+from bakeoff.engines.batch.decoding import Decoding
+from bakeoff.engines.batch.rows import Row
 from bakeoff.engines.transformers.rules import Rules, Shape, build
 
 pytestmark = pytest.mark.torch

@@ -13,8 +13,8 @@ from transformers import (
     TopPLogitsWarper,
 )
 
+from bakeoff.engines.batch.decoding import Decoding
 from bakeoff.engines.transformers import sampling
-from bakeoff.engines.transformers.decoding import Decoding
 from bakeoff.engines.transformers.sampling import Filters, Uniforms, draw
 
 pytestmark = pytest.mark.torch

@@ -17,9 +17,9 @@ from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import Failure, Labelled, Prediction, Span, Vector
 from bakeoff.core.requests import AnswerSpan, Classify, Embed, PredictRequest, ZeroShot
 from bakeoff.engines import describe
+from bakeoff.engines.batch.careful import Careful
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.transformers import memory
-from bakeoff.engines.transformers.careful import Careful
 from bakeoff.engines.transformers.encoder import predict_batch, unsupported
 from bakeoff.engines.transformers.loading import Loaded, load_model
 from tests.unit.engines.loading.checkpoints import save_encoder
@@ -35,7 +35,7 @@ def open_encoder(folder: Path, **options: Any) -> Loaded:
 
 
 def careful(loaded: Loaded) -> Careful:
-    return Careful(memory.limits(loaded, EngineOptions()), loaded.device)
+    return memory.careful(loaded, EngineOptions())
 
 
 def ask(loaded: Loaded, *asks: Any, truncate: Any = "refuse") -> list[Prediction | Failure]:

@@ -14,8 +14,8 @@ from typing import Generic, Protocol, TypeVar
 from bakeoff.core.errors import BakeoffError, EngineClosed
 from bakeoff.core.outputs import Failure
 from bakeoff.core.requests import EngineRequest
+from bakeoff.engines.batch.rows import Control
 from bakeoff.engines.thread import ComputeThread
-from bakeoff.engines.transformers.rows import Control
 
 Q = TypeVar("Q", bound=EngineRequest)
 

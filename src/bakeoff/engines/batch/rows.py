@@ -8,7 +8,7 @@ from typing import Literal
 
 from bakeoff.core.errors import BakeoffError, Cancelled, EngineClosed
 from bakeoff.core.requests import AnswerSpan, GenerateRequest, PredictRequest
-from bakeoff.engines.transformers.decoding import Decoding
+from bakeoff.engines.batch.decoding import Decoding
 
 
 @dataclass(frozen=True, slots=True)

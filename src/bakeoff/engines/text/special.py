@@ -7,10 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import transformers
-
-from bakeoff.engines.transformers.loading import Loaded
-
 _BYTE = re.compile(r"^<0x[0-9A-Fa-f]{2}>$")
 _BY_START = ("MBartTokenizer", "MBartTokenizerFast")
 """mBART's decoder starts with the language; mBART-50, NLLB and M2M100 write it first."""
@@ -54,17 +50,22 @@ class Special:
         return (language, self.first) if self.by_start else (self.start, language)
 
     @classmethod
-    def of(cls, loaded: Loaded) -> Special:
-        """Read them from a loaded model."""
-        model, tokenizer = loaded.model, loaded.tokenizer
-        config, said = model.config, model.generation_config
+    def of(cls, config: Any, said: Any, tokenizer: Any, vocabulary: int) -> Special:
+        """Read them from a checkpoint.
+
+        Args:
+            config: its configuration.
+            said: its generation configuration.
+            tokenizer: its tokenizer.
+            vocabulary: how many token ids the model takes.
+        """
         places = (said, config)
         end = _ids(getattr(place, "eos_token_id", None) for place in places)
         end |= _ids([tokenizer.eos_token_id])
         bos = _one("bos_token_id", *places, tokenizer)
         start = _one("decoder_start_token_id", *places)
         pad = _one("pad_token_id", tokenizer, *places)
-        if pad is None or pad >= model.get_input_embeddings().num_embeddings:
+        if pad is None or pad >= vocabulary:
             pad = min(end, default=0)  # some tokenizers pad with a token the model never had
         behind, silent = _behind_a_turn(tokenizer)
         turn_end, turn_stops = _turn(tokenizer, behind)
@@ -83,19 +84,6 @@ class Special:
             silent=silent,
             by_start=type(tokenizer).__name__ in _BY_START,
         )
-
-
-def neutral_generation_config(model: Any) -> Any:
-    """The model's generation config without the tokens that each call gives itself.
-
-    What a call does not say, the library takes from the model: nothing may be left there that a
-    request could want otherwise.
-    """
-    config = transformers.GenerationConfig.from_dict(model.generation_config.to_dict())
-    config.forced_bos_token_id = None
-    config.forced_eos_token_id = None
-    config.max_new_tokens = config.max_length = None
-    return config
 
 
 def _ids(values: Iterable[Any]) -> frozenset[int]:

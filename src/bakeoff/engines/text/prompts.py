@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from bakeoff.core.errors import InvalidRequest, PromptTooLong, TemplateFailed
 from bakeoff.core.requests import Messages, Prompt, Source, Text, Tokens, Truncate
-from bakeoff.engines.transformers.languages import Languages
-from bakeoff.engines.transformers.special import Special
+from bakeoff.engines.text.languages import Languages
+from bakeoff.engines.text.special import Special
 
 
 class Read(NamedTuple):
@@ -18,7 +18,7 @@ class Read(NamedTuple):
     Attributes:
         ids: token ids, special tokens included.
         chat: whether it was rendered by the chat template.
-        cuttable: whether its end may be dropped.
+        cuttable: whether a part of it may be dropped.
         language: token of the target language, or None.
     """
 
@@ -37,12 +37,22 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True)
 class PromptReader:
-    """Reads prompts with one tokenizer; on the compute thread only."""
+    """Reads prompts with one tokenizer; on the compute thread only.
+
+    Attributes:
+        tokenizer: the checkpoint's own.
+        special: its special tokens.
+        languages: the languages it has tokens for.
+        vocabulary: how many token ids the model takes.
+        continues: whether the model goes on where the prompt ends (decoder-only): then a prompt
+            that is cut loses its beginning, since its end says what is to be written.
+    """
 
     tokenizer: Any
     special: Special
     languages: Languages
     vocabulary: int
+    continues: bool = False
 
     def read(self, prompt: Prompt) -> Read:
         """Tokenise a prompt, whatever its length.
@@ -138,24 +148,23 @@ class PromptReader:
         if limit is None or len(ids) <= (keep if self._may_cut(read, truncate) else limit):
             return Fitted(ids, 0)
         if not self._may_cut(read, truncate):
-            hint = "set truncate: cut to drop the end" if read.cuttable else "shorten it"
+            dropped = "beginning" if self.continues else "end"
+            hint = f"set truncate: cut to drop the {dropped}" if read.cuttable else "shorten it"
             raise PromptTooLong(len(ids), limit, hint)
-        closing = self._closing(ids)
-        if keep <= closing:
+        frame = self._framing(ids[::-1] if not self.continues else ids)
+        if keep <= frame:
             raise PromptTooLong(len(ids), limit, "the window has no room for any text")
-        kept = ids[: keep - closing] + (ids[-closing:] if closing else [])
-        return Fitted(kept, len(ids) - len(kept))
+        cut = len(ids) - keep
+        at = frame if self.continues else keep - frame
+        return Fitted(ids[:at] + ids[at + cut :], cut)
 
     def _may_cut(self, read: Read, truncate: Truncate) -> bool:
         return truncate == "cut" and read.cuttable
 
-    def _closing(self, ids: Sequence[int]) -> int:
-        """How many special tokens stand at the end: they stay when text is cut."""
+    def _framing(self, ids: Sequence[int]) -> int:
+        """How many special tokens stand first: they stay when text is cut."""
         special = set(self.tokenizer.all_special_ids)
-        count = 0
-        while count < len(ids) and ids[-1 - count] in special:
-            count += 1
-        return count
+        return next((at for at, token in enumerate(ids) if token not in special), len(ids))
 
 
 def text_of(prompt: Text | Source, languages: Languages) -> str:

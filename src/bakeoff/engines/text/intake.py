@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import GenerateRequest
-from bakeoff.engines.transformers.decoding import Decoding
-from bakeoff.engines.transformers.loading import Loaded
-from bakeoff.engines.transformers.prompts import Fitted, PromptReader, Read
-from bakeoff.engines.transformers.rows import Arrived, Row
-from bakeoff.engines.transformers.special import Special
+from bakeoff.engines.batch.decoding import Decoding
+from bakeoff.engines.batch.rows import Arrived, Row
+from bakeoff.engines.text.prompts import Fitted, PromptReader, Read
+from bakeoff.engines.text.special import Special
 
 _DECODER_POSITIONS = ("max_decoder_position_embeddings", "max_position_embeddings")
 
@@ -25,11 +25,11 @@ class Intake:
     """
 
     def __init__(
-        self, facts: ModelFacts, loaded: Loaded, special: Special, reader: PromptReader
+        self, facts: ModelFacts, config: Any, special: Special, reader: PromptReader
     ) -> None:
         self.window = facts.capabilities.context_length
         self.encodes = facts.capabilities.kind == "seq2seq"
-        self.written = _positions(loaded) if self.encodes else None
+        self.written = _positions(config) if self.encodes else None
         self._defaults = facts.defaults
         self._special = special
         self._reader = reader
@@ -90,10 +90,10 @@ class Intake:
         return self._special.beginning(read.language)
 
 
-def _positions(loaded: Loaded) -> int | None:
+def _positions(config: Any) -> int | None:
     """New tokens that fit the decoder's positions, behind its start token."""
     for name in _DECODER_POSITIONS:
-        value = getattr(loaded.model.config, name, None)
+        value = getattr(config, name, None)
         if isinstance(value, int) and value > 0:
             return value - 1
     return None

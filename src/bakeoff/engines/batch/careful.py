@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from bakeoff.core.errors import BakeoffError, EngineFailed, OutOfMemory
-from bakeoff.engines.transformers import memory
-from bakeoff.engines.transformers.batching import Limits, Sized, plan
+from bakeoff.engines.batch.plan import Limits, Sized, plan
 
 R = TypeVar("R", bound=Sized)
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What an engine's library knows about memory.
+
+    Attributes:
+        ran_out: whether an error says that there is too little.
+        release: gives back what a failed batch held.
+    """
+
+    ran_out: Callable[[BaseException], bool]
+    release: Callable[[], object]
 
 
 class Careful:
@@ -20,9 +33,9 @@ class Careful:
         limits: how large a batch may be; smaller after memory ran out.
     """
 
-    def __init__(self, limits: Limits, device: str) -> None:
+    def __init__(self, limits: Limits, memory: Memory) -> None:
         self.limits = limits
-        self._device = device
+        self._memory = memory
 
     def plan(self, rows: Sequence[R]) -> list[list[R]]:
         """Batches that fit."""
@@ -44,10 +57,10 @@ class Careful:
         except BakeoffError as error:
             return [error] * len(rows)
         except Exception as error:  # whatever a library raises becomes the failure of one row
-            ran_out = memory.out_of_memory(error)
+            ran_out = self._memory.ran_out(error)
             if len(rows) == 1:
                 return [_out_of_memory(error) if ran_out else _failed(error)]
-        memory.release(self._device)  # out here, since the traceback held the tensors
+        self._memory.release()  # out here, since the traceback held the tensors
         if ran_out:
             self.limits = self.limits.halved(rows)
             return self._halves(rows, compute)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bakeoff.core.outputs import Completion, TokenChunk
-from bakeoff.engines.transformers.detokenize import Pieces
-from bakeoff.engines.transformers.rows import Row
+from bakeoff.engines.batch.rows import Row
+from bakeoff.engines.text.detokenize import Pieces
 
 Push = Callable[[TokenChunk], None]
 

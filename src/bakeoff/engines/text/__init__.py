@@ -1,0 +1,1 @@
+"""What every engine that computes does with text: prompts to token ids, token ids to text."""
