@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from typing import TypeVar
@@ -58,6 +59,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--full"):
         os.environ["BAKEOFF_FULL"] = "1"
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts what runs in its background so, and children inherit it: Ctrl-C in a
+        # test would reach nobody.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     _GUARD.install()
 
 

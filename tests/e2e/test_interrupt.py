@@ -136,9 +136,11 @@ def test_while_it_waits_for_another_process(
     start: Start, generating: Callable[[], subprocess.Popen[str]]
 ) -> None:
     holder = generating()
-    waiting = start(*BAKEOFF, "run", "quick.yaml", "--quiet", "--wait", "100")
-    with pytest.raises(subprocess.TimeoutExpired):
-        waiting.wait(1.5)
+    waiting = start(*BAKEOFF, "run", "quick.yaml", "--json", "--wait", "100")
+    assert waiting.stdout is not None
+    event = json.loads(waiting.stdout.readline())
+    assert (event["event"], event["code"]) == ("Noticed", "run-locked")
+    assert f"process {holder.pid}: waiting up to 100 s" in event["text"]
     interrupt(waiting, signal.SIGINT)
     interrupt(holder, signal.SIGINT)
     completes()

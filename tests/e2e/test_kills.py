@@ -116,6 +116,7 @@ def disturb(plan: dict[str, Any], spec: Path, runs: Path) -> bool:
     return process.returncode == -9
 
 
+@pytest.mark.long
 def test_every_row_exactly_once_whatever_is_killed(
     undisturbed: tuple[Path, dict[str, Any], float], tmp_path: Path, scale: Any
 ) -> None:

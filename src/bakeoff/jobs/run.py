@@ -35,7 +35,9 @@ async def run(spec: RunSpec, options: RunOptions) -> Report:
     check_numbers(spec)
     folder = RunFolder(options.folder)
     with ExitStack() as stack:
-        stack.enter_context(folder.locked(options.wait))
+        stack.enter_context(
+            folder.locked(options.wait, lambda text: options.emit(Noticed("run-locked", text)))
+        )
         plan = make_plan(spec, options)
         return await _carry_out(plan, folder, options)
 

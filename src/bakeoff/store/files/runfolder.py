@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,13 +73,16 @@ class RunFolder:
         return self.path / "log"
 
     @contextmanager
-    def locked(self, wait: float = 0.0) -> Iterator[None]:
+    def locked(
+        self, wait: float = 0.0, told: Callable[[str], object] = lambda text: None
+    ) -> Iterator[None]:
         """Hold the folder; the lock goes with the process, however it ends.
 
         A folder that was made for the lock and in which nothing was started is removed again.
 
         Args:
             wait: seconds to wait for another process.
+            told: takes one sentence where there is another process to wait for.
 
         Raises:
             RunLocked: another process holds it.
@@ -90,12 +93,7 @@ class RunFolder:
         made = not os.path.exists(self.path)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=wait if wait > 0 else 0, poll_interval=0.05)
-        except Timeout as problem:
-            who = holder.read_text(encoding="utf-8").strip() if holder.is_file() else "unknown"
-            raise RunLocked(
-                f"{self.path} is being worked on by process {who}: wait for it, or pass --wait"
-            ) from problem
+            self._acquire(lock, wait, told)
         except OSError as problem:
             raise _no_place(self.path, problem) from problem
         try:
@@ -106,6 +104,25 @@ class RunFolder:
             if made and not self.spec_file.exists():
                 shutil.rmtree(self.path, ignore_errors=True)
             lock.release()
+
+    def _acquire(self, lock: FileLock, wait: float, told: Callable[[str], object]) -> None:
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as problem:
+            who = f"{self.path} is being worked on by process {self._holder()}"
+            if wait <= 0:
+                raise RunLocked(f"{who}: wait for it, or pass --wait") from problem
+            told(f"{who}: waiting up to {wait:g} s")
+            try:
+                lock.acquire(timeout=wait, poll_interval=0.05)
+            except Timeout:
+                raise RunLocked(f"{who}, still after {wait:g} s: wait for it") from problem
+
+    def _holder(self) -> str:
+        try:
+            return (self.path / ".holder").read_text(encoding="utf-8").strip() or "unknown"
+        except OSError:  # it is just beginning, or just leaving
+            return "unknown"
 
     def _claim(self, holder: Path) -> None:
         try:
