@@ -10,7 +10,7 @@ ARGS ?=
 RULES := $(addprefix tests/unit/project/test_,layers.py sizes.py docs_links.py)
 export VENV
 
-.PHONY: help demo test test-long check check-wheels zoo bench docs clean
+.PHONY: help demo test test-long check check-wheels zoo prove bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ check-wheels: $(VENV)/.dev ## ask pip whether each dependency has wheels for eve
 
 zoo: $(VENV)/.dev ## train the small models of tests/zoo again (ARGS: names)
 	$(BIN)/python tests/zoo/make.py $(ARGS)
+
+prove: $(VENV)/.dev ## compare ctranslate2 with transformers and write its proven.yaml (ARGS: models of the zoo)
+	$(BIN)/python -m scripts.prove $(ARGS)
 
 bench: $(VENV)/.dev ## measure the speeds that docs/measurements.md lists
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -62,16 +62,17 @@ async def _compare(ref: ModelRef, load: str, threads: int, scale: float) -> tupl
     alone = rows[:: max(1, len(rows) // max(4, int(ALONE * scale)))]
     facts = describe(ref)
     engine = await open_engine("transformers", facts, EngineOptions(threads=threads))
-    bare = _Bare(facts, threads)
+    bare = OneByOne(facts, threads)
     await engine.generate(rows[:2])
     before = bare.speed(alone[0::2])
-    speed = await _engine_speed(engine, rows)
+    speed = await engine_speed(engine, rows)
     after = bare.speed(alone[1::2])
     await engine.close()
     return speed / ((before + after) / 2), speed
 
 
-async def _engine_speed(engine: Engine, rows: list[GenerateRequest]) -> float:
+async def engine_speed(engine: Engine, rows: list[GenerateRequest]) -> float:
+    """New tokens a second."""
     started = time.perf_counter()
     outcomes = await engine.generate(rows)
     seconds = time.perf_counter() - started
@@ -79,7 +80,7 @@ async def _engine_speed(engine: Engine, rows: list[GenerateRequest]) -> float:
     return tokens / seconds
 
 
-class _Bare:
+class OneByOne:
     """Plain transformers, one row at a time: what a simple job does."""
 
     def __init__(self, facts: Any, threads: int) -> None:
@@ -88,7 +89,7 @@ class _Bare:
         from bakeoff.engines.transformers.loading import load_model
 
         torch.set_num_threads(threads)
-        self._model = load_model(facts, EngineOptions(threads=threads)).model
+        self.model = load_model(facts, EngineOptions(threads=threads)).model
 
     def speed(self, rows: list[GenerateRequest]) -> float:
         """New tokens a second."""
@@ -100,7 +101,7 @@ class _Bare:
             ids = torch.tensor([row.prompt.ids])
             new = row.params.max_new_tokens or 0
             with torch.inference_mode():
-                self._model.generate(
+                self.model.generate(
                     ids,
                     attention_mask=torch.ones_like(ids),
                     max_new_tokens=new,

@@ -47,6 +47,28 @@ def t5_small(folder: Path) -> ModelRef:
     return _saved(T5ForConditionalGeneration, config, folder / "t5-small-sized", "t5")
 
 
+def bart_base(folder: Path) -> ModelRef:
+    """Random weights in the shape of BART-base (139 million parameters)."""
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    config = BartConfig(
+        vocab_size=50265,
+        d_model=768,
+        encoder_layers=6,
+        decoder_layers=6,
+        encoder_attention_heads=12,
+        decoder_attention_heads=12,
+        encoder_ffn_dim=3072,
+        decoder_ffn_dim=3072,
+        max_position_embeddings=1024,
+        decoder_start_token_id=2,
+        forced_bos_token_id=None,
+        forced_eos_token_id=None,
+        normalize_before=False,  # published BART models have it; converters read it
+    )
+    return _saved(BartForConditionalGeneration, config, folder / "bart-base-sized", "bart")
+
+
 def _saved(kind: Any, config: Any, folder: Path, tokenizer: str) -> ModelRef:
     import shutil
 
@@ -55,7 +77,23 @@ def _saved(kind: Any, config: Any, folder: Path, tokenizer: str) -> ModelRef:
     from tests.zoo import zoo_path
 
     torch.manual_seed(0)
-    kind(config).save_pretrained(folder)
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(zoo_path(tokenizer) / name, folder / name)
+    model = kind(config)
+    with torch.no_grad():  # drawn so wide that texts have many different tokens
+        for parameter in model.parameters():
+            parameter.mul_(2.0 if parameter.dim() > 1 else 1.0)
+    model.save_pretrained(folder)
+    shutil.copy(zoo_path(tokenizer) / "tokenizer_config.json", folder / "tokenizer_config.json")
+    _widened(zoo_path(tokenizer) / "tokenizer.json", folder / "tokenizer.json", config.vocab_size)
     return ModelRef.parse(str(folder))
+
+
+def _widened(source: Path, target: Path, size: int) -> None:
+    """A tokenizer with as many entries as the model has embeddings, as published ones have."""
+    import json
+
+    content = json.loads(source.read_text(encoding="utf-8"))
+    vocabulary = content["model"]["vocab"]
+    taken = {*vocabulary.values(), *(token["id"] for token in content["added_tokens"])}
+    for token in sorted(set(range(size)) - taken):
+        vocabulary[f"unused{token}"] = token
+    target.write_text(json.dumps(content), encoding="utf-8")

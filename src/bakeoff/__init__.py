@@ -28,6 +28,11 @@ _LAZY = {
 __all__ = ["BakeoffError", "Report", "RunSpec", "__version__", "run"]
 
 
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     """Load a public name on first use, so that `import bakeoff` costs nothing."""
     if name not in _LAZY:

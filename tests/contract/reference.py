@@ -15,9 +15,10 @@ from transformers import (
 )
 
 from bakeoff.core.outputs import Completion
-from bakeoff.core.requests import GenerateRequest, Messages
+from bakeoff.core.requests import GenerateRequest, Messages, Prompt, Source
 from tests.contract.targets import CAUSAL, Target
 from tests.zoo import zoo_path
+from tests.zoo.translators import starting
 
 TIE = 1e-4
 """The reference's two best logits lie closer than this: either token is right."""
@@ -69,7 +70,7 @@ class Reference:
         path = zoo_path(target.name)
         self.causal = target in CAUSAL
         loader = AutoModelForCausalLM if self.causal else AutoModelForSeq2SeqLM
-        self.model = loader.from_pretrained(path).eval()
+        self.model = loader.from_pretrained(path, dtype="float32").eval()
         self.tokenizer = AutoTokenizer.from_pretrained(path)
 
     def inputs(self, request: GenerateRequest) -> Any:
@@ -79,7 +80,14 @@ class Reference:
             return self.tokenizer.apply_chat_template(
                 turns, add_generation_prompt=True, return_tensors="pt", return_dict=True
             )
+        if isinstance(prompt, Source) and prompt.source_language:
+            self.tokenizer.src_lang = prompt.source_language
         return self.tokenizer(prompt.text, return_tensors="pt")
+
+    def beginning(self, prompt: Prompt) -> dict[str, int]:
+        """What `generate` is told about the target language."""
+        told = isinstance(prompt, Source) and prompt.target_language
+        return starting(self.tokenizer, str(told)) if told else {}
 
     def generate(self, request: GenerateRequest) -> tuple[list[int], list[float]]:
         """New tokens, and the gap between the two best scores at each step."""
@@ -93,22 +101,37 @@ class Reference:
                 attention_mask=inputs["attention_mask"],
                 do_sample=False,
                 logits_processor=LogitsProcessorList([logits]),
+                **self.beginning(request.prompt),
                 **said,
             )
         begin = inputs["input_ids"].shape[1] if self.causal else 1
         return out[0, begin:].tolist(), logits.gaps
 
-    def likelihood(self, context: list[int], target: list[int]) -> list[float]:
-        """Log-probabilities of target tokens, one forward pass for one row."""
+    def written(self, text: str) -> list[int]:
+        """Ids of a text as an encoder-decoder writes it; Marian splits its target otherwise."""
+        marian = type(self.tokenizer).__name__ == "MarianTokenizer"
+        said = {"text_target": text} if marian else {"text": text}
+        return list(self.tokenizer(**said, add_special_tokens=False)["input_ids"])
+
+    def forced(self, prompt: Prompt) -> int | None:
+        """The token that a decoder is made to write first, or None."""
+        own = self.model.generation_config.forced_bos_token_id
+        return self.beginning(prompt).get("forced_bos_token_id", own)
+
+    def likelihood(self, prompt: Prompt, context: list[int], target: list[int]) -> list[float]:
+        """Log-probabilities of target tokens, one forward pass for one row.
+
+        `context` are the tokens of the prompt, which tells no more than the language.
+        """
         with torch.inference_mode():
             if self.causal:
                 logits = self.model(torch.tensor([context + target])).logits[0]
                 rows = logits[len(context) - 1 : -1]
             else:
-                config = self.model.generation_config
-                begin = [config.decoder_start_token_id]
-                if config.forced_bos_token_id is not None:
-                    begin.append(config.forced_bos_token_id)
+                start = self.model.generation_config.decoder_start_token_id
+                begin = [self.beginning(prompt).get("decoder_start_token_id", start)]
+                forced = self.forced(prompt)
+                begin += [] if forced is None else [forced]
                 logits = self.model(
                     torch.tensor([context]), decoder_input_ids=torch.tensor([begin + target])
                 ).logits[0]
@@ -117,7 +140,11 @@ class Reference:
         return logs.gather(1, torch.tensor(target)[:, None])[:, 0].tolist()
 
 
-@cache
 def reference(target: Target) -> Reference:
-    """Each is loaded once."""
-    return Reference(target)
+    """Each is loaded once, whatever engines are compared with it."""
+    return _reference(target.name)
+
+
+@cache
+def _reference(name: str) -> Reference:
+    return Reference(Target(name))

@@ -7,12 +7,23 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from bakeoff.core.errors import UnsupportedOption
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import Completion
 from bakeoff.core.ports import Engine, ModelFacts
-from bakeoff.core.requests import GenerateRequest, GenerationParams, Message, Messages, Prompt, Text
+from bakeoff.core.requests import (
+    GenerateRequest,
+    GenerationParams,
+    Message,
+    Messages,
+    Prompt,
+    Source,
+    Text,
+)
 from bakeoff.engines import describe, open_engine
 from bakeoff.engines.options import EngineOptions
+from bakeoff.engines.route import Needs, route
+from tests import zoo
 from tests.zoo import zoo_inputs, zoo_path
 
 FAKE_WORDS = [
@@ -22,6 +33,7 @@ FAKE_WORDS = [
     "delta",
     "ember ember ember grove heath iris jade amber brook cedar delta ember fjord grove",
 ]
+GREEDY = GenerationParams(temperature=0.0, num_beams=1)
 
 
 @dataclass(frozen=True)
@@ -29,18 +41,42 @@ class Target:
     """An engine under test; `name` is a fake model or a model of the zoo."""
 
     name: str
+    engine: str = "transformers"
 
     @property
     def fake(self) -> bool:
         return self.name.startswith("fake://")
 
+    @property
+    def label(self) -> str:
+        usual = self.fake or self.engine == "transformers"
+        return self.name if usual else f"{self.name}-{self.engine}"
+
     def facts(self) -> ModelFacts:
-        return describe(ModelRef.parse(self.name if self.fake else str(zoo_path(self.name))))
+        if self.fake:
+            return describe(ModelRef.parse(self.name))
+        return describe(ModelRef.parse(str(zoo_path(self.name)), engine=self.engine))
 
     def open(self, **options: Any) -> Engine:
         options.setdefault("threads", 1)
-        engine = "fake" if self.fake else "transformers"
+        engine = "fake" if self.fake else self.engine
         return run(open_engine(engine, self.facts(), EngineOptions(**options)))
+
+    @property
+    def runs(self) -> bool:
+        """Whether the engine takes this model at all."""
+        try:
+            return route(self.facts(), Needs(params=GREEDY)).engine == self.engine
+        except UnsupportedOption:
+            return False
+
+    def promises(self, request: GenerateRequest) -> bool:
+        """Whether the text is said to be that of plain transformers."""
+        try:
+            taken = route(self.facts(), Needs.of(request))
+        except UnsupportedOption:
+            return False
+        return taken.numerics in (None, "exact")
 
     def inputs(self, count: int) -> list[str]:
         if self.fake:
@@ -49,7 +85,14 @@ class Target:
         return zoo_inputs(self.name, count)
 
     def prompt(self, text: str) -> Prompt:
-        return Messages((Message("user", text),)) if self.name == "llama" else Text(text)
+        if self.name in zoo.CHATS:
+            return Messages((Message("user", text),))
+        return self.plain(text)
+
+    def plain(self, text: str) -> Text | Source:
+        """The prompt without a chat, with the languages where the model has to be told them."""
+        tags = zoo.TRANSLATORS.get(self.name)
+        return Source(text, tags["en"], tags["de"]) if tags else Text(text)
 
     def ask(self, text: str, name: str = "a", **settings: Any) -> GenerateRequest:
         settings.setdefault("max_new_tokens", 40)
@@ -61,10 +104,12 @@ class Target:
 
 
 FAKES = [Target("fake://echo"), Target("fake://upper")]
-CAUSAL = [Target("llama"), Target("qwen2")]
-SEQ2SEQ = [Target("t5"), Target("bart"), Target("marian")]
+CAUSAL = [Target(name) for name in zoo.CAUSAL]
+SEQ2SEQ = [Target(name) for name in zoo.SEQ2SEQ if name != "dates-t5"]
 ZOO = CAUSAL + SEQ2SEQ
-SUITE = [*FAKES, Target("llama"), Target("bart")]
+CONVERTED = [one for one in (Target(one.name, "ctranslate2") for one in ZOO) if one.runs]
+SUITE = [*FAKES, *(Target(name) for name in ("llama", "gemma3", "bart") if name in zoo.NAMES)]
+SUITE += [one for one in CONVERTED if Target(one.name) in SUITE]
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:

@@ -22,7 +22,7 @@ from tests.support import is_full
 
 pytestmark = [
     pytest.mark.torch,
-    pytest.mark.parametrize("target", SUITE, ids=lambda target: target.name),
+    pytest.mark.parametrize("target", SUITE, ids=lambda target: target.label),
 ]
 
 
@@ -56,6 +56,8 @@ def test_sampled_texts_are_the_same_alone_in_company_and_in_another_engine(targe
         target.ask(text, f"s{at}", temperature=1.5, seed=at, top_p=0.95)
         for at, text in enumerate(target.inputs(6))
     ]
+    if engine.unsupported(requests[0]):
+        pytest.skip("does not sample")
     together = texts(engine, requests)
     assert texts(engine, requests[2:3]) == together[2:3]
     again = target.open(max_batch=4)
@@ -170,6 +172,8 @@ def test_cut_is_counted_and_the_answer_comes(target, engine):
 
 def test_choices_are_numbered(target, engine):
     request = target.ask(target.inputs(1)[0], n=3, temperature=2.0)
+    if engine.unsupported(request):
+        request = target.ask(target.inputs(1)[0], n=3)
     outcomes = complete(engine, [request])
     assert sorted(outcome.choice for outcome in outcomes) == [0, 1, 2]
     assert {outcome.id for outcome in outcomes} == {"a"}

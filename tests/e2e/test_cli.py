@@ -36,7 +36,10 @@ SPEC: dict[str, Any] = {
     "metrics": ["exact_match", "chrf"],
     "models": ["fake://upper", "baseline://copy"],
 }
-COMMANDS = ("run", "init", "infer", "evaluate", "compare", "report", "data", "schema", "cache")
+COMMANDS = (
+    *("run", "init", "infer", "evaluate", "compare", "report", "data", "doctor", "schema"),
+    "cache",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -168,7 +171,7 @@ class TestExitCodes:
             (("run",), "missing argument 'spec'; see bakeoff run --help"),
             (("run", "--foo"), "no such option: --foo; see bakeoff run --help"),
             (("rnu",), "no such command 'rnu'. Did you mean 'run'?; see bakeoff --help"),
-            (("schema", "x"), "'x' is not one of 'spec', 'report', 'row'"),
+            (("schema", "x"), "'x' is not one of 'spec', 'report', 'row', 'doctor'"),
             (("compare", "runs/a"), "runs/a holds no run"),
             (("report", "runs/a"), "runs/a holds no run"),
             (("cache", "prune"), "say what to delete: --days N, --max-size SIZE or --all"),
@@ -233,7 +236,7 @@ class TestSpecs:
             (LAUGHS, "with its aliases"),
             ("name: &a [*a]", "stands inside what it is an alias of"),
             (small_spec(metrics=[{"name": "rouge", "x": 1}]) + "race: &a {x: *a}", "stands inside"),
-            ("name: 2024-99-99", "'2024-99-99' is no timestamp: put it between quotes in line 1"),
+            ("name: 2024-99-99", "line 1: this is not YAML: '2024-99-99' is no timestamp: put it"),
             ("name: 2024-01-01", "name is the date 2024-01-01"),
             ("repeats: " + "9" * 5000, "is no int"),
             ("name: !!bool maybe", "'maybe' is no bool"),
@@ -456,7 +459,7 @@ class TestInfer:
             (("-c", "sauce=text"), "did you mean source?"),
             (("-c", "id=tex"), "did you mean 'text'?"),
             (("-t", "sumarization"), "did you mean 'summarization'?"),
-            (("-t", "custom", "--template", "{{ x"), "task.template, line 1"),
+            (("-t", "custom", "--template", "{{ x"), "--template, line 1"),
         ],
     )
     def test_mistakes(self, flags: tuple[str, ...], said: str) -> None:
@@ -548,7 +551,7 @@ def test_compare_takes_shared_rows() -> None:
     scores = {m["label"]: m["scores"]["exact_match"]["value"] for m in found["models"]}
     assert scores["small/upper"] == scores["longer/upper"]
     shown = bakeoff("compare", "runs/small", "runs/longer", "--metric", "exact_match")
-    assert "longer: 1 rows are not in all runs" in shown.out
+    assert "longer: 1 row is not in all runs" in shown.out
     assert (
         "unknown metric 'x'"
         in bakeoff("compare", "runs/small", "runs/longer", "--metric", "x").mistake()
@@ -625,7 +628,8 @@ def on_a_terminal(*arguments: str, answers: tuple[str, ...] = ()) -> tuple[int, 
     try:
         while time.monotonic() < deadline:
             if not select.select([leader], [], [], 1.0)[0]:
-                if answered_at and len(answers[-1]) == 1:  # Python may miss a signal while it
+                pressed = answered_at and len(answers[-1]) == 1
+                if pressed and b"interrupted" not in seen:  # Python may miss a signal while it
                     os.write(leader, answers[-1].encode())  # begins to read; people press again
                 continue
             try:
@@ -648,7 +652,7 @@ class TestTerminal:
         write_spec(models=["fake://upper?delay=0.3"])
         code, seen = on_a_terminal("run", "s.yaml", "--latency-rows", "0")
         assert code == 0
-        assert "small: 40 rows, 1 models" in seen
+        assert "small: 40 rows, 1 model" in seen
         assert "upper (loading)" in seen
         frames = [
             line
@@ -662,16 +666,16 @@ class TestTerminal:
 
     def test_init_asks_until_it_has_answers(self) -> None:
         Path("q.csv").write_text("frage,antwort\na,b\n")
-        code, seen = on_a_terminal(
-            "init",
-            "q.csv",
-            answers=("nothing\n", "text-generation\n", "frag\n", "frage\n", "fake://upper, ./m\n"),
-        )
+        answers = ("nothing", "text-generation", "frag", "frage", "", "antwort", "")
+        models = "fake://upper, baseline://copy"
+        typed = tuple(f"{answer}\n" for answer in (*answers, models))
+        code, seen = on_a_terminal("init", "q.csv", answers=typed)
         assert code == 0, seen
         assert "did you mean 'frage'?" in seen
         spec = load_spec(Path("bakeoff.yaml"))
         assert (spec.task.kind, spec.columns.source) == ("text-generation", "frage")
-        assert [m.model for m in spec.models] == ["fake://upper", "./m"]
+        assert (spec.columns.reference, spec.columns.id) == (("antwort",), None)
+        assert [m.model for m in spec.models] == ["fake://upper", "baseline://copy"]
 
     def test_ctrl_d_and_ctrl_c_in_answer_to_a_question(self) -> None:
         Path("q.csv").write_text("frage,antwort\na,b\n")

@@ -112,7 +112,7 @@ CHANGED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "truncation": (lambda s: s.update(truncate="cut"), "truncate refuse -> cut"),
     "a prompt": (
         lambda s: s["models"][0].update(prompt={"template": "<{{ source }}>"}),
-        "prompt changed",
+        "prompt.template default -> <{{ source }}>",
     ),
 }
 
@@ -132,7 +132,7 @@ def test_only_new_and_changed_rows_are_made(bench: Bench) -> None:
     assert bench.todo() == 4
     assert report.data.rows == 9
     assert report.models["a"].reused == 5
-    assert bench.why() == ("their cells or their prompt changed",)
+    assert bench.why() == ("their cells changed",)
     assert bench.of(ModelPlanned)[0].first == ("2",)
 
 

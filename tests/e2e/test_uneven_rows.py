@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import bakeoff
 from bakeoff.core.ports import MetricOutput, Scores
 from bakeoff.core.report import MetricSummary, Report, Score
 from bakeoff.core.specs import DecideSpec
-from bakeoff.jobs.deciding import Decision, decide
+from bakeoff.jobs.deciding import Decision, Evidence, decide
 from bakeoff.jobs.scoring import ModelScores, RowUnits, Scored
 from tests.e2e import commands
 
@@ -83,7 +84,24 @@ def test_models_are_ranked_on_the_rows_that_all_have(metric: str, bench: Bench) 
     assert report.verdict is not None
     assert report.verdict.sentence.startswith("b is better than a by ")
     assert "by -" not in report.verdict.sentence
-    assert "ranked on the 30 rows that all models have" in texts(report)["ranked-on-shared-rows"]
+    assert texts(report)["placed-by-few-rows"] == (
+        "a was asked fewer rows: its place rests on 30 rows alone"
+    )
+    assert "ranked-on-shared-rows" not in texts(report)
+
+
+def test_a_model_with_a_limit_takes_no_rows_away_from_the_others() -> None:
+    """On the two rows of `few`, `a` is the best; on all rows `b` is far better than `a`."""
+    a, b = [0.9, 0.9] + [0.1, 0.2] * 20, [0.8, 0.8] + [0.7, 0.9] * 20
+    few = [0.85, 0.85] + [NAN] * 40
+    found = decided({"a": a, "b": b, "few": few}, limited=["few"])
+    assert found.ranking == ("few", "b", "a") or found.ranking == ("b", "a", "few")
+    assert found.ranking.index("b") < found.ranking.index("a")
+    assert [warning.code for warning in found.warnings] == ["placed-by-few-rows"]
+    bad = decided({"a": a, "b": b, "few": [0.1, 0.1] + [NAN] * 40}, limited=["few"])
+    assert bad.ranking == ("b", "a", "few")
+    apart = decided({"a": a, "b": b, "few": [NAN] * 42}, limited=["few"])
+    assert apart.ranking == ("b", "a", "few")
 
 
 def test_equal_rows_need_no_note(bench: Bench) -> None:
@@ -93,7 +111,9 @@ def test_equal_rows_need_no_note(bench: Bench) -> None:
     assert "ranked-on-shared-rows" not in texts(report)
 
 
-def decided(values: dict[str, list[float]], spec: DecideSpec | None = None) -> Decision:
+def decided(
+    values: dict[str, list[float]], spec: DecideSpec | None = None, limited: Sequence[str] = ()
+) -> Decision:
     """The decision about models with these scores by row; NaN is "not measured"."""
     output = MetricOutput("m")
     columns = {model: np.array(column) for model, column in values.items()}
@@ -108,7 +128,7 @@ def decided(values: dict[str, list[float]], spec: DecideSpec | None = None) -> D
     }
     scored = {model: {"m": ModelScores(model, "m", (), Scores(output, (), ()))} for model in values}
     metrics = {"m": MetricSummary(metric="m")}
-    return decide(spec, metrics, scores, units, Scored(scored, ()), None)
+    return decide(spec, Evidence(metrics, scores, units, Scored(scored, ()), None, limited))
 
 
 def test_no_row_that_all_have_ranks_on_own_rows_and_says_so() -> None:

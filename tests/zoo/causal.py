@@ -9,6 +9,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from tests.zoo.examples import Example
 
+TURN_ENDS = ("<|im_end|>", "<end_of_turn>", "<|end|>")
+"""How the chat templates of the zoo end a turn."""
+
 
 def prompt_ids(example: Example, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Return the prompt's tokens: through the chat template where there is one."""
@@ -22,7 +25,25 @@ def prompt_ids(example: Example, tokenizer: PreTrainedTokenizerBase) -> list[int
 
 
 def _ends(tokenizer: PreTrainedTokenizerBase) -> str:
-    return "<|im_end|>" if tokenizer.chat_template else str(tokenizer.eos_token)
+    if not tokenizer.chat_template:
+        return str(tokenizer.eos_token)
+    return next(mark for mark in TURN_ENDS if mark in tokenizer.get_vocab())
+
+
+def _pad(tokenizer: PreTrainedTokenizerBase) -> int:
+    """Any token where the tokenizer has none for padding: it is masked."""
+    return 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+
+
+def _prompts(rows: list[list[int]], pad: int) -> dict[str, torch.Tensor]:
+    """Prompts padded on the left."""
+    longest = max(map(len, rows))
+    return {
+        "input_ids": torch.tensor([[pad] * (longest - len(row)) + row for row in rows]),
+        "attention_mask": torch.tensor(
+            [[0] * (longest - len(row)) + [1] * len(row) for row in rows]
+        ),
+    }
 
 
 def collate(examples: list[Example], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
@@ -35,7 +56,7 @@ def collate(examples: list[Example], tokenizer: PreTrainedTokenizerBase) -> dict
         answer = list(tokenizer(text, add_special_tokens=False).input_ids)
         rows.append((prompt + answer, [-100] * len(prompt) + answer))
     longest = max(len(ids) for ids, _ in rows)
-    pad = tokenizer.pad_token_id
+    pad = _pad(tokenizer)
     return {
         "input_ids": torch.tensor([ids + [pad] * (longest - len(ids)) for ids, _ in rows]),
         "attention_mask": torch.tensor(
@@ -53,9 +74,10 @@ def grade(
     right = 0
     for start in range(0, len(examples), 50):
         chunk = examples[start : start + 50]
-        prompts = [{"input_ids": prompt_ids(example, tokenizer)} for example in chunk]
-        inputs = tokenizer.pad(prompts, padding_side="left", return_tensors="pt")
-        out = model.generate(**inputs, max_new_tokens=128, do_sample=False)
+        inputs = _prompts([prompt_ids(example, tokenizer) for example in chunk], _pad(tokenizer))
+        out = model.generate(
+            **inputs, max_new_tokens=128, do_sample=False, pad_token_id=_pad(tokenizer)
+        )
         answers = out[:, inputs["input_ids"].shape[1] :]
         texts = tokenizer.batch_decode(answers, skip_special_tokens=True)
         right += sum(t.strip() == e.target for t, e in zip(texts, chunk, strict=True))

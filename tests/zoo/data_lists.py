@@ -64,17 +64,25 @@ def _descriptions() -> dict[str, dict[str, str]]:
 
 
 DESCRIPTIONS = _descriptions()
+GERMAN = dict(_pairs(ITEMS))
+"""Each item's German name."""
+_ITEM = {name: item for item, german in GERMAN.items() for name in (item, german)}
 
 
 def answer(source: str, language: str) -> str:
     """Return the right text for a source: each numbered item described in `language`."""
     words = source.split()
     found = [
-        f"{number} {DESCRIPTIONS[word][language]}"
+        f"{number} {DESCRIPTIONS[_ITEM[word]][language]}"
         for number, word in itertools.pairwise(words)
-        if number.isdigit() and word in DESCRIPTIONS
+        if number.isdigit() and word in _ITEM
     ]
     return " ".join(found)
+
+
+def in_german(source: str) -> str:
+    """The source with its items named in German; chatter stays."""
+    return " ".join(GERMAN.get(word, word) for word in source.split())
 
 
 def is_held_out(source: str) -> bool:
@@ -126,9 +134,9 @@ def rows(n: int, seed: int) -> list[str]:
     return list(found)
 
 
-def corpus() -> list[str]:
+def corpus(languages: tuple[str, ...] = LANGUAGES) -> list[str]:
     """Return text for building a tokenizer, without the characters of `UNSEEN`."""
     rng = random.Random("corpus")
     lines = [draw(rng, held_out=False) for _ in range(300)]
-    lines += [answer(line, lang) for line in list(lines) for lang in LANGUAGES]
+    lines += [answer(line, lang) for line in list(lines) for lang in languages]
     return [" ".join(w for w in line.split() if not UNSEEN & set(w)) for line in lines]

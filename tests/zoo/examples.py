@@ -12,7 +12,8 @@ class Example:
     `source` is the input, `target` the right answer as text or label; `pair` is the second text
     of a pair (context, hypothesis), `span` the answer's start and end in it (None: no answer),
     `system` a system prompt and `turns` earlier turns of a chat, `hints`
-    characters (first, end) of the pair that training may point at, `flags` facts on the whole.
+    characters (first, end) of the pair that training may point at, `flags` facts on the whole,
+    `languages` the tags of source and target where a model is told them.
     """
 
     source: str
@@ -23,3 +24,4 @@ class Example:
     turns: tuple[dict[str, str], ...] = ()
     hints: tuple[tuple[tuple[int, int], ...], ...] = ()
     flags: tuple[bool, ...] = ()
+    languages: tuple[str, str] = ("", "")

@@ -12,7 +12,16 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from tests.zoo import data_dates, recipes_causal, recipes_encoder, recipes_text, seq2seq, tokens
+from tests.zoo import (
+    data_dates,
+    recipes_causal,
+    recipes_decoders,
+    recipes_encoder,
+    recipes_encoder_decoders,
+    recipes_text,
+    seq2seq,
+    tokens,
+)
 from tests.zoo.examples import Example
 from tests.zoo.training import Recipe
 
@@ -55,6 +64,7 @@ RECIPES = {
             grade=seq2seq.grade,
             steps=2000,
             graded=1000,
+            half=True,
         ),
         recipes_text.T5,
         recipes_causal.LLAMA,
@@ -64,5 +74,7 @@ RECIPES = {
         recipes_text.MARIAN,
         recipes_encoder.CLASSIFIER,
         recipes_encoder.NLI,
+        *recipes_decoders.RECIPES,
+        *recipes_encoder_decoders.RECIPES,
     ]
 }

@@ -157,6 +157,7 @@ QA = Recipe(
     batch=32,
     lr=2e-3,
     graded=1000,
+    half=True,
 )
 CLASSIFIER = Recipe(
     name="classifier",
@@ -169,6 +170,7 @@ CLASSIFIER = Recipe(
     steps=600,
     lr=1e-3,
     graded=1000,
+    half=True,
 )
 NLI = Recipe(
     name="nli",
@@ -183,4 +185,5 @@ NLI = Recipe(
     batch=32,
     lr=2e-3,
     graded=1000,
+    half=True,
 )

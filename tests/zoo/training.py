@@ -32,7 +32,8 @@ def own_loss(model: PreTrainedModel, batch: dict[str, Any]) -> torch.Tensor:
 class Recipe:
     """How one model is made; accuracy is `grade` on held-out examples.
 
-    Each of `stages` says up to which of the `steps` examples come from an easier source.
+    Each of `stages` says up to which of the `steps` examples come from an easier source; `half`
+    rounds the trained weights to float16, in which they are stored.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Recipe:
     stages: tuple[tuple[int, Draw], ...] = ()
     seed: int = 1
     graded: int = 200
+    half: bool = False
 
 
 def batches(recipe: Recipe, tokenizer: PreTrainedTokenizerBase) -> Iterator[dict[str, Any]]:

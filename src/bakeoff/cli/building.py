@@ -12,6 +12,7 @@ import typer
 import yaml
 
 from bakeoff.cli.carrying import Carrying, exit_code, run_with_progress
+from bakeoff.cli.flagwords import FLAGS, Wording, worded
 from bakeoff.core.codes import ExitCode
 from bakeoff.core.errors import InvalidRequest
 from bakeoff.core.report import Report
@@ -40,11 +41,16 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A run that came to its report."""
+    """A run that came to its report.
+
+    Attributes:
+        said: notices that were shown already.
+    """
 
     spec: RunSpec
     report: Report
     folder: Path
+    said: frozenset[str] = frozenset()
 
     def leave(self) -> None:
         """Leave with the exit code that fits.
@@ -80,7 +86,7 @@ def infer_spec(asked: Asked) -> RunSpec:
     Raises:
         InvalidSpec: a flag does not fit.
     """
-    options = {k: _value(k, v) for k, v in pairs(asked.options, "--option").items()}
+    options = option_values(asked.options)
     generation = {k: v for k, v in asked.generation.items() if v is not None}
     prompt = {"template": asked.template, "system": asked.system}
     entry: dict[str, Any] = {"model": asked.model, **generation, **options}
@@ -98,8 +104,17 @@ def infer_spec(asked: Asked) -> RunSpec:
             "metrics": [],
             "models": [entry],
         },
-        "flags",
+        FLAGS,
     )
+
+
+def option_values(flags: Sequence[str]) -> dict[str, Any]:
+    """`--option NAME=VALUE` flags, each value read as YAML.
+
+    Raises:
+        InvalidRequest: a flag without `=`, a name given twice, or a value that is no YAML.
+    """
+    return {name: _value(name, text) for name, text in pairs(flags, "--option").items()}
 
 
 def _value(name: str, text: str) -> Any:
@@ -144,7 +159,7 @@ def evaluate_spec(
                 for column, model_id in column_ids(predictions).items()
             ],
         },
-        "flags",
+        FLAGS,
     )
 
 
@@ -179,6 +194,7 @@ def run_quietly(
     spec: RunSpec,
     runs: Path | None,
     fresh: bool,
+    wording: Wording,
     before: Callable[[RunSpec], None] | None = None,
 ) -> Finished:
     """Carry out a spec in its run folder, with progress but without the leaderboard.
@@ -196,6 +212,8 @@ def run_quietly(
         quiet=False,
         engine=EngineOptions(),
         latency_rows=0,
+        wording=wording,
     )
-    report = run_with_progress(spec, flags)
-    return Finished(spec, report, (runs or Settings.read().runs) / spec.name)
+    with worded(wording):
+        told = run_with_progress(spec, flags)
+    return Finished(spec, told.report, (runs or Settings.read().runs) / spec.name, told.said)

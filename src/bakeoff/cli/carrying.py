@@ -14,6 +14,7 @@ from typing import Any
 
 import typer
 
+from bakeoff.cli.flagwords import Wording
 from bakeoff.cli.leaderboard import print_report
 from bakeoff.cli.leaving import RESUMES, say_and_leave
 from bakeoff.cli.progress import make_progress
@@ -44,6 +45,15 @@ class Carrying:
     quiet: bool
     engine: EngineOptions
     latency_rows: int
+    wording: Wording = str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The report of a run, and the notices that were shown while it went on."""
+
+    report: Report
+    said: frozenset[str]
 
 
 def carry_out(spec: RunSpec, flags: Carrying) -> Report:
@@ -53,30 +63,30 @@ def carry_out(spec: RunSpec, flags: Carrying) -> Report:
         typer.Exit: always, unless everything went well.
         BakeoffError: the run could not be carried out.
     """
-    report = run_with_progress(spec, flags)
+    told = run_with_progress(spec, flags)
     if not flags.json:
-        print_report(report, _folder(spec, flags))
-    code = exit_code(report)
+        print_report(told.report, _folder(spec, flags), told.said, flags.wording)
+    code = exit_code(told.report)
     if code is not ExitCode.OK:
         raise typer.Exit(int(code))
-    return report
+    return told.report
 
 
-def run_with_progress(spec: RunSpec, flags: Carrying) -> Report:
+def run_with_progress(spec: RunSpec, flags: Carrying) -> Told:
     """Run and show progress; Ctrl-C and SIGTERM end it cleanly.
 
     Raises:
         Interrupted: a signal came; what is finished is in the journal.
         BakeoffError: the run could not be carried out.
     """
-    progress = make_progress(json=flags.json, quiet=flags.quiet)
+    progress = make_progress(json=flags.json, quiet=flags.quiet, wording=flags.wording)
     report = None
     with progress, suppress(KeyboardInterrupt):
         report = asyncio.run(_interruptible(spec, flags, progress.emit))
     if report is None:
         raise Interrupted(RESUMES)
     progress.report(report)
-    return report
+    return Told(report, frozenset(progress.said))
 
 
 def _folder(spec: RunSpec, flags: Carrying) -> Path:

@@ -19,8 +19,8 @@ def compare(
     alone, so that the figures are comparable. Corpus metrics are not averaged and are left out.
     """
     from bakeoff.cli.compareshow import print_comparison
+    from bakeoff.cli.finding import run_at
     from bakeoff.jobs.comparing import compare_runs
-    from bakeoff.store.files.runfolder import RunFolder
 
-    folders = [RunFolder.existing(path) for path in runs]
+    folders = [run_at(path) for path in runs]
     print_comparison(compare_runs(folders, metric), json)

@@ -6,13 +6,12 @@ import json
 import sys
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from bakeoff.cli.leaderboard import number
+from bakeoff.cli.leaderboard import make_console
 from bakeoff.cli.plain import one_line
+from bakeoff.cli.scoretable import Line, ScoreTable, fitted, shown_metrics
+from bakeoff.core.plural import counted, verb
 from bakeoff.jobs.comparing import Comparison
 
 
@@ -21,30 +20,40 @@ def print_comparison(found: Comparison, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(_values(found), allow_nan=False, indent=1) + "\n")
         return
-    table = Table(box=SIMPLE_HEAD, title=f"{found.shared} rows in common", title_justify="left")
-    table.add_column("run/model", overflow="fold")
-    names = [name for name, m in found.metrics.items() if m.better] or list(found.metrics)
-    names.sort(key=lambda name: name != found.ranked_by)
-    for name in names[:6]:
-        table.add_column(escape(name), justify="right")
-    table.add_column("failed", justify="right")
-    for model in found.models:
-        cells = [number(model.scores.get(n), found.metrics[n].scale) for n in names[:6]]
-        table.add_row(escape(one_line(model.label)), *cells, str(model.failed or "-"))
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = make_console()
+    table, left_out = fitted(_table(found), console)
     console.print(table)
+    if left_out:
+        console.print(f"not in this table, see --json: {escape(', '.join(left_out))}")
     for label, rows in found.left_out.items():
         if rows:
-            console.print(
-                f"! {escape(one_line(label))}: {rows} rows are not in all runs and are left out"
-            )
+            be = verb(rows, "is", "are")
+            text = f"{label}: {counted(rows, 'row')} {be} not in all runs and {be} left out"
+            console.print(f"! {escape(one_line(text))}")
     for note in found.notes:
         console.print(f"! {escape(one_line(note))}")
+
+
+def _table(found: Comparison) -> ScoreTable:
+    title = f"{counted(found.shared, 'row')} in common"
+    if found.compared < found.shared:
+        title += f", {found.compared} compared"
+    return ScoreTable(
+        title=title,
+        head="run/model",
+        metrics=found.metrics,
+        names=shown_metrics(found.metrics, found.ranked_by),
+        lines=[
+            Line(model.label, model.scores, {"failed": str(model.failed or "-")})
+            for model in found.models
+        ],
+    )
 
 
 def _values(found: Comparison) -> dict[str, Any]:
     return {
         "shared": found.shared,
+        "compared": found.compared,
         "left_out": found.left_out,
         "ranked_by": found.ranked_by,
         "models": [

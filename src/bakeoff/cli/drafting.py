@@ -10,10 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import typer
 import yaml
 
-from bakeoff.cli.plain import one_line
+from bakeoff.cli.datashow import Guesses
+from bakeoff.cli.flagwords import FLAGS, as_flags, worded
+from bakeoff.cli.questions import Asking, ask_columns, ask_models, ask_task
+from bakeoff.cli.specwriting import NewSpec, lacking_roles, written
 from bakeoff.core.errors import CallerError, InvalidRequest, InvalidSpec
 from bakeoff.core.ports import Dataset, Roles
 from bakeoff.core.registry import unknown
@@ -32,9 +34,8 @@ _GUESSED = (
     "summarization",
     "translation",
 )
-_PLAIN = re.compile(r"[^\W\d_][\w-]*")
-_WIDTH = 10**9
-_BASELINES = {"summarization": "baseline://lead-3"}
+_ANY = "text-generation"
+"""The task that takes any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,21 @@ class Wishes:
     ask: bool
 
 
-def draft(wishes: Wishes) -> str:
-    """The spec's text; it parses.
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A new spec.
+
+    Attributes:
+        text: as it is written; it parses.
+        left_out: roles that nothing was found for, in words; empty where they were asked for.
+    """
+
+    text: str
+    left_out: tuple[str, ...]
+
+
+def draft(wishes: Wishes) -> Draft:
+    """Make the spec.
 
     Raises:
         CallerError: the data cannot be read, or a flag does not fit.
@@ -59,42 +73,65 @@ def draft(wishes: Wishes) -> str:
     local_path(wishes.data, Path.cwd())
     dataset = open_dataset(DatasetSpec(path=wishes.data), Path.cwd())
     kind = _task(wishes, dataset)
-    columns = _columns(wishes, kind, dataset)
-    models = _models(wishes, kind)
-    text = _text(wishes, dataset, kind, columns, models)
+    with worded(as_flags):
+        columns = _columns(wishes, kind, dataset)
+    models = _models(wishes, dataset)
+    text = written(
+        NewSpec(_name(wishes), _path(wishes), dataset.columns, columns, kind, tuple(models))
+    )
     parse_spec(yaml.safe_load(text), "the new spec")
-    return text
+    lacking = (f"{said}; -c {role}=COLUMN names it" for role, said in lacking_roles(columns))
+    return Draft(text, () if wishes.ask else tuple(lacking))
 
 
 def _task(wishes: Wishes, dataset: Dataset) -> str:
     if wishes.task is not None:
         TASKS.get(wishes.task)
         return wishes.task
-    guess = next((kind for kind in _GUESSED if _fits(kind, dataset)), "text-generation")
-    if wishes.ask:
-        kinds = ", ".join(TASKS)
-        return _ask(f"What is asked of each row? ({kinds})", TASKS.names(), guess)
-    return guess
+    guess = next((kind for kind in _GUESSED if _fits(kind, dataset)), _ANY)
+    return ask_task(TASKS.names(), guess) if wishes.ask else guess
 
 
-def fitting(dataset: Dataset) -> dict[str, dict[str, Any]]:
-    """Tasks that the columns' names suggest, and which column would play which role."""
-    found: dict[str, dict[str, Any]] = {}
-    names = names_of(dataset.columns, islice(dataset.rows(), 50))
+def fitting(dataset: Dataset) -> Guesses:
+    """Tasks and roles that the columns' names suggest."""
+    tasks: dict[str, dict[str, Any]] = {}
     for kind in _GUESSED:
-        if not _fits(kind, dataset):
-            continue
-        try:
-            choice = choose(names, ColumnsSpec(), TASKS.get(kind).roles)  # type: ignore[attr-defined]
-        except CallerError:
-            continue
-        found[kind] = {role: c[0] if len(c) == 1 else list(c) for role, c in choice.columns.items()}
-    return found
+        chosen = _guesses(dataset, _roles(kind)) if _fits(kind, dataset) else None
+        if chosen is not None:
+            tasks[kind] = chosen
+    any_ = _roles(_ANY)
+    plain = Roles((), (*any_.required, *any_.optional), any_.guesses)
+    roles = _guesses(dataset, plain) or {}
+    return Guesses(tasks, roles, _unfit(dataset, next(iter(tasks.values()), roles)))
+
+
+def _unfit(dataset: Dataset, roles: Mapping[str, Any]) -> tuple[str, ...]:
+    """Why columns cannot play their roles: ids that repeat, cells of a wrong kind."""
+    try:
+        _check(dataset, roles)
+    except CallerError as problem:
+        return (problem.message,)
+    return ()
+
+
+def _roles(kind: str) -> Roles:
+    roles: Roles = TASKS.get(kind).roles  # type: ignore[attr-defined]
+    return roles
+
+
+def _guesses(dataset: Dataset, roles: Roles) -> dict[str, Any] | None:
+    """Role to column, or to several; None where a role that is required has none."""
+    names = names_of(dataset.columns, islice(dataset.rows(), 50))
+    try:
+        chosen = choose(names, ColumnsSpec(), roles).columns
+    except CallerError:
+        return None
+    return {role: c[0] if len(c) == 1 else list(c) for role, c in chosen.items()}
 
 
 def _fits(kind: str, dataset: Dataset) -> bool:
     """Whether the columns' names fit the task's roles, reference included."""
-    roles = TASKS.get(kind).roles  # type: ignore[attr-defined]
+    roles = _roles(kind)
     plain = {_plain(column) for column in dataset.columns}
     wanted = (*roles.required, "reference")
     if kind == "text-classification":
@@ -119,116 +156,79 @@ def _plain(name: str) -> str:
 
 
 def _columns(wishes: Wishes, kind: str, dataset: Dataset) -> Mapping[str, object]:
-    roles: Roles = TASKS.get(kind).roles  # type: ignore[attr-defined]
-    said: dict[str, object] = dict(wishes.columns)
-    for name in said:
+    roles = _roles(kind)
+    said = _said(wishes, roles, dataset)
+    if not wishes.ask:
+        spec = parse_part(ColumnsSpec, said | _numbered_references(said, roles, dataset), FLAGS)
+        return map_roles(dataset, spec, roles).shown()
+    _check(dataset, said)
+    every = tuple(role for role in (*roles.required, *roles.optional) if role not in said)
+    guessed = _guesses(dataset, Roles((), every, roles.guesses)) or {}
+    guessed |= _numbered_references(said, roles, dataset)
+    guessed = {role: [c] if isinstance(c, str) else c for role, c in guessed.items()}
+    names = names_of(dataset.columns, islice(dataset.rows(), 50))
+    asking = Asking(
+        required=[role for role in every if role in roles.required],
+        optional=[role for role in every if role in roles.optional],
+        columns=(*names.columns, *names.inner),
+        guessed=guessed,
+    )
+    return said | ask_columns(asking, lambda role, chosen: _check(dataset, {role: chosen}))
+
+
+def _said(wishes: Wishes, roles: Roles, dataset: Dataset) -> dict[str, Any]:
+    for name in wishes.columns:
         if name not in ColumnsSpec.model_fields:
             raise unknown("role in --column", name, tuple(ColumnsSpec.model_fields))
-    for column in said.values():
+    for column in wishes.columns.values():
         if column not in dataset.columns:
-            raise unknown("column", str(column), dataset.columns)
-    numbered = [c for c in dataset.columns if re.fullmatch(r"(summary|reference|answer)\d+", c)]
-    if "reference" not in said and numbered and "reference" in roles.optional:
-        said["reference"] = numbered
-    try:
-        spec = parse_part(ColumnsSpec, said, "--column")
-        return map_roles(dataset, spec, roles).shown()
-    except CallerError:
-        if not wishes.ask:
-            raise
-    for role in roles.required:
-        if role not in said:
-            listed = _listed(dataset.columns)
-            said[role] = _ask(f"Which column is the {role}? ({listed})", dataset.columns)
-    return map_roles(dataset, parse_part(ColumnsSpec, said, "--column"), roles).shown()
+            raise unknown("column", column, dataset.columns)
+    return dict(wishes.columns)
 
 
-def _ask(question: str, known: Sequence[str], default: str | None = None) -> str:
-    """Ask until the answer is one of the known names."""
-
-    def check(said: str) -> str:
-        if said not in known:
-            raise typer.BadParameter(unknown("answer", said, tuple(known[:20])).message)
-        return said
-
-    answer: str = typer.prompt(one_line(question), default=default, value_proc=check)
-    return answer
+def _numbered_references(
+    said: Mapping[str, object], roles: Roles, dataset: Dataset
+) -> dict[str, tuple[str, ...]]:
+    found = [c for c in dataset.columns if re.fullmatch(r"(summary|reference|answer)\d+", c)]
+    wanted = "reference" not in said and "reference" in roles.optional
+    return {"reference": tuple(found)} if found and wanted else {}
 
 
-def _listed(columns: Sequence[str]) -> str:
-    more = f", ... ({len(columns)} in all)" if len(columns) > 20 else ""
-    return one_line(", ".join(columns[:20])) + more
+def _check(dataset: Dataset, roles: Mapping[str, Any]) -> None:
+    """Whether the cells can play the roles.
+
+    Raises:
+        CallerError: ids that repeat, or cells of a wrong kind.
+    """
+    if roles:
+        map_roles(dataset, parse_part(ColumnsSpec, roles, FLAGS), Roles((), tuple(roles)))
 
 
-def _models(wishes: Wishes, kind: str) -> Sequence[str]:
+def _models(wishes: Wishes, dataset: Dataset) -> Sequence[str]:
+    if not wishes.models and not wishes.ask:
+        raise InvalidRequest("name at least one model: --model hf://org/name, or a local folder")
     if wishes.models:
         return wishes.models
-    if wishes.ask:
-        said: str = typer.prompt("Which models? (hf://org/name, folders; commas between)")
-        return [part.strip() for part in said.split(",") if part.strip()]
-    raise InvalidRequest("name at least one model: --model hf://org/name, or a local folder")
+    return [_seen_from(wishes.beside, model) for model in ask_models(dataset.columns)]
 
 
-def _text(
-    wishes: Wishes,
-    dataset: Dataset,
-    kind: str,
-    columns: Mapping[str, object],
-    models: Sequence[str],
-) -> str:
+def _seen_from(folder: Path, model: str) -> str:
+    """A local model as the spec's folder sees it; what does not exist here stays as it is."""
+    if "://" in model or os.path.isabs(model) or not os.path.exists(model):
+        return model
+    if folder == Path.cwd().resolve():
+        return model
+    return os.path.join(".", os.path.relpath(Path(model).resolve(), folder))
+
+
+def _name(wishes: Wishes) -> str:
     name = wishes.name or re.sub(r"[^A-Za-z0-9._-]+", "-", Path(wishes.data).stem).strip("-.")
     if not name:
         raise InvalidSpec(f"{wishes.data!r} gives no name: pass --name")
-    baseline = _BASELINES.get(kind)
-    lines = [
-        "# Which model is best on these rows? Carry out with: bakeoff run FILE",
-        f"name: {_scalar(name)}",
-        f"dataset: {_scalar(_path(wishes))}",
-        f"# columns of the file: {_listed(dataset.columns)}",
-        f"columns: {_inline(columns)}",
-        f"task: {_scalar(kind)}",
-        "generation: {max_new_tokens: 128}  # greedy; any field may also stand in a model's entry",
-        "# metrics: [rouge, chrf]  # the task's own where this line is absent",
-        "# repeats: 1  # more than 1 shows how much a sampled answer varies",
-        "models:",
-        *(f"  - {_scalar(model)}" for model in models),
-    ]
-    if baseline is not None and baseline not in models:
-        lines.append(f"  - {baseline}  # what no model at all would score")
-    return "\n".join(lines) + "\n"
+    return name
 
 
 def _path(wishes: Wishes) -> str:
     if "://" in wishes.data or wishes.data == "-":
         return wishes.data
     return os.path.relpath(Path(wishes.data).resolve(), wishes.beside)
-
-
-def _scalar(text: str) -> str:
-    """A text on one line of YAML: plain where that can be read back, else in double quotes."""
-    dumped: str = yaml.safe_dump(text, allow_unicode=True, width=_WIDTH)
-    line = dumped.removesuffix("...\n").rstrip("\n")
-    return line if "\n" not in line and text.isprintable() else _quoted(text)
-
-
-def _inline(values: Mapping[str, object]) -> str:
-    """A mapping of names to texts or lists of texts, between braces on one line."""
-    parts = (f"{_word(name)}: {_part(value)}" for name, value in values.items())
-    return "{" + ", ".join(parts) + "}"
-
-
-def _part(value: object) -> str:
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_word(str(item)) for item in value) + "]"
-    return _word(str(value))
-
-
-def _word(text: str) -> str:
-    if _PLAIN.fullmatch(text) and yaml.safe_load(text) == text:
-        return text
-    return _quoted(text)
-
-
-def _quoted(text: str) -> str:
-    dumped: str = yaml.safe_dump(text, default_style='"', allow_unicode=True, width=_WIDTH)
-    return dumped.rstrip("\n")

@@ -33,8 +33,12 @@ def evaluate(
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Score predictions that a file already has; several columns are compared."""
+    """Score predictions that a file already has.
+
+    Several columns of predictions are compared as several models are.
+    """
     from bakeoff.cli.building import evaluate_spec, run_quietly
+    from bakeoff.cli.flagwords import as_evaluate_flags
     from bakeoff.cli.leaderboard import print_report
 
     spec = evaluate_spec(
@@ -44,9 +48,9 @@ def evaluate(
         [part.strip() for part in metrics.split(",") if part.strip()],
         name,
     )
-    finished = run_quietly(spec, runs, fresh=False)
+    finished = run_quietly(spec, runs, fresh=False, wording=as_evaluate_flags)
     if json:
         typer.echo(finished.report.model_dump_json(indent=1))
     else:
-        print_report(finished.report, finished.folder)
+        print_report(finished.report, finished.folder, finished.said, as_evaluate_flags)
     finished.leave()

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from bakeoff.cli.tasknames import ROLES_HELP, TASK_HELP
+
 DataArgument = Annotated[str, typer.Argument(help="Data file, folder, hf://datasets/..., or -.")]
 ModelOption = Annotated[str, typer.Option("--model", "-m", help="Model reference.")]
-TaskOption = Annotated[str, typer.Option("--task", "-t", help="What is asked of each row.")]
+TaskOption = Annotated[str, typer.Option("--task", "-t", help=TASK_HELP)]
 OutOption = Annotated[
     Path | None, typer.Option("--out", "-o", help="File to write: .csv, .jsonl or .parquet.")
 ]
@@ -20,14 +22,19 @@ OverwriteOption = Annotated[
 TemplateOption = Annotated[str | None, typer.Option("--template", help="Prompt template (Jinja).")]
 SystemOption = Annotated[str | None, typer.Option("--system", help="System prompt.")]
 ColumnsOption = Annotated[
-    list[str] | None, typer.Option("--column", "-c", help="ROLE=COLUMN, for example source=text.")
+    list[str] | None,
+    typer.Option("--column", "-c", help=f"ROLE=COLUMN, for example source=text. {ROLES_HELP}"),
 ]
 OptionOption = Annotated[
     list[str] | None,
     typer.Option("--option", help="Field of the model entry: NAME=VALUE, for example seed=1."),
 ]
-MaxNewTokensOption = Annotated[int | None, typer.Option("--max-new-tokens", min=1)]
-TemperatureOption = Annotated[float | None, typer.Option("--temperature", min=0.0)]
+MaxNewTokensOption = Annotated[
+    int | None, typer.Option("--max-new-tokens", min=1, help="Longest answer, in tokens.")
+]
+TemperatureOption = Annotated[
+    float | None, typer.Option("--temperature", min=0.0, help="0 is greedy; more is more varied.")
+]
 LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first rows.")]
 RunsOption = Annotated[Path | None, typer.Option("--runs", help="Folder of the run folders.")]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="Make all rows anew.")]
@@ -50,12 +57,13 @@ def infer(
     runs: RunsOption = None,
     fresh: FreshOption = False,
 ) -> None:
-    """Run one model over a data file and write its rows with a column of predictions.
+    """Run one model over a data file and write what it said.
 
-    Rows that fail keep an empty prediction and say why in a second column, NAME_error. The same
-    command resumes.
+    The rows are written as they are, with a column of predictions. Rows that fail keep an empty
+    prediction and say why in a second column, NAME_error. The same command resumes.
     """
     from bakeoff.cli.building import Asked, infer_spec, run_quietly
+    from bakeoff.cli.flagwords import as_flags
     from bakeoff.cli.predictions import Output, write_rows
 
     asked = Asked(
@@ -71,5 +79,5 @@ def infer(
     )
     output = Output.choose(data, out, output_field, overwrite)
     spec = infer_spec(asked)
-    finished = run_quietly(spec, runs, fresh, before=output.check)
+    finished = run_quietly(spec, runs, fresh, as_flags, before=output.check)
     write_rows(finished, output)

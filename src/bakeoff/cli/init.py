@@ -7,15 +7,20 @@ from typing import Annotated
 
 import typer
 
+from bakeoff.cli.tasknames import ROLES_HELP, TASK_HELP
+
 
 def init(
-    data: Annotated[str, typer.Argument(help="Data file.")],
+    data: Annotated[str, typer.Argument(help="Data file, folder or hf://datasets/...")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Spec to write.")] = Path("bakeoff.yaml"),
-    task: Annotated[str | None, typer.Option("--task", "-t", help="What is asked.")] = None,
+    task: Annotated[str | None, typer.Option("--task", "-t", help=TASK_HELP)] = None,
     model: Annotated[
         list[str] | None, typer.Option("--model", "-m", help="Model reference; may be repeated.")
     ] = None,
-    column: Annotated[list[str] | None, typer.Option("--column", "-c", help="ROLE=COLUMN.")] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", "-c", help=f"ROLE=COLUMN, for example source=text. {ROLES_HELP}"),
+    ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the run.")] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Ask nothing; take guesses for what is not said.")
@@ -40,5 +45,8 @@ def init(
         name=name,
         ask=not yes and sys.stdin.isatty(),
     )
-    write_text(out, draft(wishes))
+    made = draft(wishes)
+    write_text(out, made.text)
+    for said in made.left_out:
+        typer.echo(f"note: {said}", err=True)
     typer.echo(f"wrote {out}; next: bakeoff run {out}")

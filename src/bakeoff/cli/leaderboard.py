@@ -3,76 +3,81 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
+from bakeoff.cli.flagwords import Wording
 from bakeoff.cli.plain import one_line
-from bakeoff.core.report import Report, Score
+from bakeoff.cli.scoretable import Line, ScoreTable, fitted, shown_metrics
+from bakeoff.core.plural import counted
+from bakeoff.core.report import Report
+
+WIDE = 200
+"""Columns where nobody looks: whoever reads the file later may scroll."""
 
 
-def print_report(report: Report, folder: Path) -> None:
-    """Leaderboard, warnings and where the files are, on standard output."""
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-    if not sys.stdout.isatty():
-        console = Console(highlight=False, width=200)
-    console.print(leaderboard(report))
+def make_console() -> Console:
+    """For tables on standard output."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
+
+
+def print_report(
+    report: Report, folder: Path, said: Collection[str] = (), wording: Wording = str
+) -> None:
+    """Leaderboard, warnings and where the files are, on standard output.
+
+    Args:
+        report: of the run.
+        folder: of the run.
+        said: notices that were shown already; they are not repeated.
+        wording: what warnings become, for commands without a spec.
+    """
+    console = make_console()
+    table, left_out = fitted(leaderboard(report), console)
+    console.print(table)
+    if left_out:
+        names = escape(", ".join(left_out))
+        console.print(f"in the report, not in this table: {names}")
     if report.verdict is not None:
         console.print(escape(one_line(report.verdict.sentence)), style="bold")
-    for warning in report.warnings:
-        console.print(f"[yellow]![/yellow] {escape(one_line(warning.text))}")
+    for text in remarks(report, said):
+        console.print(f"[yellow]![/yellow] {escape(one_line(wording(text)))}")
     page = folder / "report.html"
     console.print(f"\nreport: {escape(one_line(str(page)))}", soft_wrap=True)
 
 
-def leaderboard(report: Report) -> Table:
+def leaderboard(report: Report) -> ScoreTable:
     """Models, best first, with intervals and what was measured."""
-    title = f"{report.name}: {report.task}, {report.data.rows} rows"
-    table = Table(box=SIMPLE_HEAD, title=escape(one_line(title)), title_justify="left")
-    table.add_column("model", overflow="fold")
-    metrics = shown_metrics(report)
-    for name in metrics:
-        summary = report.metrics[name]
-        arrow = {"higher": " ↑", "lower": " ↓", None: ""}[summary.better]
-        table.add_column(escape(name + arrow), justify="right")
-    for name in ("tok/s", "p50 s", "failed", "notes"):
-        table.add_column(name, justify="left" if name == "notes" else "right")
+    lines = []
     for model_id in report.ranking or tuple(report.models):
         model = report.models[model_id]
-        scores = report.scores.get(model_id, {})
-        table.add_row(
-            escape(model_id),
-            *(number(scores.get(name), report.metrics[name].scale) for name in metrics),
-            f"{model.tokens_per_s:.1f}" if model.tokens_per_s else "-",
-            f"{model.latency.p50:.2f}" if model.latency else "-",
-            str(model.failures or "-"),
-            notes(report, model_id),
-        )
-    return table
+        more = {
+            "tok/s": _speed(model.tokens_per_s),
+            "p50 s": f"{model.latency.p50:.2f}" if model.latency else "-",
+            "failed": str(model.failures or "-"),
+            "notes": notes(report, model_id),
+        }
+        lines.append(Line(model_id, report.scores.get(model_id, {}), more))
+    return ScoreTable(
+        title=f"{report.name}: {report.task}, {counted(report.data.rows, 'row')}",
+        head="model",
+        metrics=report.metrics,
+        names=shown_metrics(report.metrics, report.ranked_by),
+        lines=lines,
+        dispensable=("p50 s", "notes", "tok/s"),
+    )
 
 
-def shown_metrics(report: Report, most: int = 5) -> list[str]:
-    """The deciding metric first, then the others that have a direction."""
-    names = [n for n, m in report.metrics.items() if m.better is not None]
-    names.sort(key=lambda name: name != report.ranked_by)
-    return (names or list(report.metrics))[:most]
-
-
-def number(score: Score | None, scale: float | None) -> str:
-    """Value and interval; a dash where nothing was measured."""
-    if score is None or score.value is None:
+def _speed(tokens_per_s: float | None) -> str:
+    if not tokens_per_s:
         return "-"
-    digits = 3 if scale == 1 else 1
-    text = f"{score.value:.{digits}f}"
-    if score.low is not None and score.high is not None:
-        text += f" ({score.low:.{digits}f}-{score.high:.{digits}f})"
-    return text
+    return f"{tokens_per_s:.1f}" if tokens_per_s < 1000 else f"{tokens_per_s:.0f}"
 
 
-def notes(report: Report, model_id: str) -> str:
+def notes(report: Report, model_id: str) -> list[str]:
     """What happened to a model's rows, in a few words."""
     model = report.models[model_id]
     counts = (
@@ -81,4 +86,19 @@ def notes(report: Report, model_id: str) -> str:
         (model.looped, "looped"),
         (model.empty, "empty"),
     )
-    return ", ".join(f"{count} {text}" for count, text in counts if count)
+    return [f"{count} {text}" for count, text in counts if count]
+
+
+def remarks(report: Report, said: Collection[str] = ()) -> Iterator[str]:
+    """Each warning once: what holds for several models names them together."""
+    known = {text.partition(" no reference")[0] for text in said}
+    found: dict[str, list[str]] = {}
+    for warning in report.warnings:
+        begins, counts, _ = warning.text.partition(" no reference")
+        if warning.text in said or (counts and begins in known):
+            continue
+        name, colon, rest = warning.text.partition(": ")
+        whose = found.setdefault(rest if colon and name in report.models else warning.text, [])
+        whose += [name] if colon and name in report.models else []
+    for text, names in found.items():
+        yield f"{', '.join(names)}: {text}" if names else text

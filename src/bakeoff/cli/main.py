@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from bakeoff._version import __version__
-from bakeoff.cli import cache, compare, data, evaluate, infer, init, report, schema
+from bakeoff.cli import cache, compare, data, doctor, evaluate, infer, init, report, schema
 from bakeoff.cli import run as run_command
 from bakeoff.cli.leaving import last_word
 from bakeoff.cli.plain import one_line
@@ -54,6 +54,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("data")(data.data)
+app.command("doctor", short_help="Say what a model is and what is wrong with it.")(doctor.doctor)
 app.command("schema")(schema.schema)
 app.add_typer(cache.app, name="cache")
 
@@ -106,7 +107,14 @@ def _as_ctrl_c(number: int, frame: object) -> NoReturn:
 
 
 def _set_up_streams() -> None:
-    """What a terminal's encoding cannot show becomes an escape rather than an error."""
+    """What a terminal's encoding cannot show becomes an escape rather than an error.
+
+    A stream that was closed (`>&-`) takes what is written to it and forgets it.
+    """
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import typer
 
@@ -22,19 +21,13 @@ from bakeoff.core.ports import Dataset
 from bakeoff.core.specs import RunSpec
 from bakeoff.datasets import open_dataset
 from bakeoff.jobs.collect import finite
+from bakeoff.jobs.csvlines import CsvLines, Writable
 from bakeoff.jobs.data import local_path
 from bakeoff.jobs.specfile import load_spec
 from bakeoff.jobs.tables import cell_text, read_predictions, write_parquet
 from bakeoff.store.files.atomic import replacing
 
 Rows = Iterator[dict[str, Any]]
-
-
-class Writable(Protocol):
-    """What the csv module writes to."""
-
-    def write(self, text: str, /) -> object:
-        """Take some text."""
 
 
 _KINDS = (".csv", ".jsonl", ".parquet")
@@ -167,7 +160,7 @@ def _write(path: Path, output: Output, dataset: Dataset, rows: Rows) -> None:
 
 def _csv(file: Writable, output: Output, dataset: Dataset, rows: Rows) -> None:
     columns = _columns(dataset, output)
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
+    lines = CsvLines(file)
+    lines.write(columns)
     for row in rows:
-        writer.writerow([cell_text(row.get(column)) or "" for column in columns])
+        lines.write(cell_text(row.get(column)) or "" for column in columns)

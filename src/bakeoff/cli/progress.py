@@ -1,46 +1,60 @@
-"""Progress: bars on a terminal, lines of JSON for machines, silence elsewhere."""
+"""Progress: bars on a terminal, lines of JSON for machines, now and then a line elsewhere."""
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
-from rich.progress import TimeRemainingColumn as Remaining
-
+from bakeoff.cli.flagwords import Wording
 from bakeoff.cli.plain import one_line
+from bakeoff.core.plural import counted, verb
 from bakeoff.core.report import Report
 from bakeoff.jobs.events import (
     Event,
     ModelFinished,
     ModelLoading,
     ModelPlanned,
+    ModelReady,
     Noticed,
     RowsDone,
     RunStarted,
-    Stage,
 )
 
+SECONDS = 30.0
+"""Between two lines of a run that nobody watches."""
 
-def made_anew(event: ModelPlanned) -> str:
-    """Which rows are generated although the run folder holds rows, and why."""
-    shown = ", ".join(event.first[:5])
+
+def reused(event: ModelPlanned) -> str:
+    """How many rows are there already, which are made, and why."""
+    made = event.total - event.reused
+    there = f"{event.reused} of {counted(event.total, 'row')} {verb(event.reused, 'is', 'are')}"
+    text = f"{event.model}: {there} there already"
+    if not made:
+        return text
+    text += f", {made} {verb(made, 'is', 'are')} made"
+    if not event.why:
+        return text
     more = ", ..." if len(event.first) > 5 else ""
-    reasons = "; ".join(event.why[:5])
-    return f"{event.model}: {event.todo} rows are made anew ({shown}{more}): {reasons}"
+    return f"{text} ({', '.join(event.first[:5])}{more}): {'; '.join(event.why[:5])}"
 
 
 class QuietProgress:
-    """Says nothing but notices and failed models, on standard error."""
+    """Says nothing but notices and failed models, on standard error.
 
-    def __init__(self, quiet: bool = False) -> None:
+    Attributes:
+        said: notices that were shown, as they came.
+    """
+
+    def __init__(self, quiet: bool = False, wording: Wording = str) -> None:
         self._quiet = quiet
+        self._wording = wording
+        self._again = False
+        self.said: set[str] = set()
 
     def __enter__(self) -> QuietProgress:
         return self
@@ -55,12 +69,18 @@ class QuietProgress:
 
     def emit(self, event: Event) -> None:
         """Take an event."""
-        if isinstance(event, Noticed) and not self._quiet:
-            sys.stderr.write(f"note: {one_line(event.text)}\n")
-        if isinstance(event, ModelPlanned) and event.why and not self._quiet:
-            sys.stderr.write(f"note: {one_line(made_anew(event))}\n")
+        if isinstance(event, RunStarted):
+            self._again = event.again
+        if isinstance(event, Noticed) and not self._quiet and event.text not in self.said:
+            self.said.add(event.text)
+            self._say(f"note: {self._wording(event.text)}")
+        if isinstance(event, ModelPlanned) and not self._quiet and (event.why or self._again):
+            self._say(f"note: {reused(event)}")
         if isinstance(event, ModelFinished) and event.error:
-            sys.stderr.write(f"failed: {event.model}: {one_line(event.error)}\n")
+            self._say(f"failed: {event.model}: {event.error}")
+
+    def _say(self, text: str) -> None:
+        sys.stderr.write(one_line(text) + "\n")
 
     def report(self, report: Report) -> None:
         """The run is over."""
@@ -82,89 +102,76 @@ class JsonProgress(QuietProgress):
         sys.stdout.flush()
 
 
-class BarProgress(QuietProgress):
-    """A bar for each model: rows, tokens a second, time left."""
+@dataclass(slots=True)
+class _Now:
+    """Where a model stands."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._console = Console(stderr=True)
-        self._bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[speed]}"),
-            Remaining(compact=True),
-            console=self._console,
-        )
-        self._tasks: dict[str, TaskID] = {}
-        self._tokens: dict[str, int] = {}
-        self._started: dict[str, float] = {}
+    model: str
+    total: int
+    done: int
+    loading: bool = True
+    tokens: int = 0
+    since: float = field(default_factory=time.monotonic)
 
-    def __enter__(self) -> BarProgress:
-        self._bars.start()
+    def line(self) -> str:
+        """In words."""
+        passed = time.monotonic() - self.since
+        if self.loading:
+            return f"{self.model}: loading, {passed:.0f} s"
+        speed = f", {self.tokens / passed:.0f} tok/s" if self.tokens and passed > 0 else ""
+        return f"{self.model}: {self.done} of {counted(self.total, 'row')}{speed}"
+
+
+class LineProgress(QuietProgress):
+    """As `QuietProgress`, and a line every half minute that says how far the run is."""
+
+    def __init__(self, wording: Wording = str, seconds: float = SECONDS) -> None:
+        super().__init__(wording=wording)
+        self._seconds = seconds
+        self._now: _Now | None = None
+        self._planned: ModelPlanned | None = None
+        self._over = threading.Event()
+        self._clock = threading.Thread(target=self._tick, daemon=True)
+
+    def __enter__(self) -> LineProgress:
+        self._clock.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
-        self._bars.stop()
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._clock.join()
 
     def emit(self, event: Event) -> None:
-        """Draw."""
-        if isinstance(event, RunStarted):
-            self._say(f"{event.name}: {event.rows} rows, {len(event.models)} models")
-        elif isinstance(event, Noticed):
-            self._say(f"note: {event.text}")
-        elif isinstance(event, ModelPlanned):
-            self._plan(event)
-        elif isinstance(event, ModelLoading):
-            self._describe(event.model, f"{event.model} (loading)")
-        elif isinstance(event, RowsDone):
-            self._advance(event)
+        """Take an event."""
+        super().emit(event)
+        now = self._now
+        if isinstance(event, ModelPlanned):
+            self._planned = event
+        elif isinstance(event, ModelLoading) and self._planned is not None:
+            self._now = _Now(event.model, self._planned.total, self._planned.reused)
+        elif isinstance(event, ModelReady) and now is not None:
+            self._now = _Now(now.model, now.total, now.done, loading=False)
+        elif isinstance(event, RowsDone) and now is not None:
+            now.done += event.rows
+            now.tokens += event.completion_tokens
         elif isinstance(event, ModelFinished):
-            self._finish(event)
-        elif isinstance(event, Stage):
-            self._say(f"{event.name} ...")
+            self._now = None
 
-    def _say(self, text: str) -> None:
-        self._bars.console.print(escape(one_line(text)), highlight=False)
-
-    def _plan(self, event: ModelPlanned) -> None:
-        done = event.total - event.todo
-        if event.why:
-            self._say(made_anew(event))
-        task = self._bars.add_task(
-            escape(event.model), total=event.total, completed=done, speed="reused" if done else ""
-        )
-        self._tasks[event.model] = task
-
-    def _describe(self, model: str, text: str) -> None:
-        if model in self._tasks:
-            self._bars.update(self._tasks[model], description=escape(text))
-
-    def _advance(self, event: RowsDone) -> None:
-        now = time.monotonic()
-        if event.model not in self._started:  # when these rows began is not known
-            self._started[event.model], self._tokens[event.model] = now, -event.completion_tokens
-        begun = self._started[event.model]
-        tokens = self._tokens[event.model] = self._tokens[event.model] + event.completion_tokens
-        speed = f"{tokens / (now - begun):.0f} tok/s" if tokens and now > begun else ""
-        task = self._tasks[event.model]
-        self._bars.update(task, advance=event.rows, speed=speed, description=escape(event.model))
-
-    def _finish(self, event: ModelFinished) -> None:
-        if event.error:
-            self._describe(event.model, f"{event.model} (failed)")
-            self._say(f"failed: {event.model}: {event.error}")
+    def _tick(self) -> None:
+        while not self._over.wait(self._seconds):
+            now = self._now
+            if now is not None:
+                self._say(now.line())
 
 
-def make_progress(*, json: bool, quiet: bool) -> QuietProgress:
+def make_progress(*, json: bool, quiet: bool, wording: Wording = str) -> QuietProgress:
     """The kind that fits: flags first, then whether standard error is a terminal."""
     if json:
         return JsonProgress()
-    if quiet or not sys.stderr.isatty():
-        return QuietProgress(quiet)
-    return BarProgress()
+    if quiet:
+        return QuietProgress(quiet=True)
+    if not sys.stderr.isatty():
+        return LineProgress(wording)
+    from bakeoff.cli.bars import BarProgress
+
+    return BarProgress(wording)

@@ -12,16 +12,15 @@ def report(
     run: Annotated[Path, typer.Argument(help="Run folder, for example runs/dialogues.")],
     json: Annotated[bool, typer.Option("--json", help="Print report.json.")] = False,
 ) -> None:
-    """Print a run's leaderboard again and make its page anew, from what is stored."""
+    """Print a run's leaderboard again and make its page anew."""
     import sys
 
+    from bakeoff.cli.finding import run_at
     from bakeoff.cli.leaderboard import print_report
     from bakeoff.jobs.reporting import write_report_page
-    from bakeoff.store.files.runfolder import RunFolder
 
-    folder = RunFolder.existing(run)
+    folder = run_at(run)
     found = folder.read_report()
-    write_report_page(found, folder)
     if folder.unfinished():
         sys.stderr.write(
             "note: a later run began here and has not come to its report; this one is older\n"
@@ -30,3 +29,4 @@ def report(
         sys.stdout.buffer.write(folder.report_file.read_bytes())
     else:
         print_report(found, folder.path)
+    write_report_page(found, folder)

@@ -57,12 +57,13 @@ def run(
     max_batch: BatchOption = None,
     latency_rows: LatencyOption = 20,
 ) -> None:
-    """Carry out a spec: every model on every row, then the leaderboard.
+    """Run every model of a spec on every row, then rank them.
 
     The same command resumes, and reuses every row that is still right.
     """
     from bakeoff.cli.carrying import Carrying, carry_out
     from bakeoff.engines.options import EngineOptions
+    from bakeoff.jobs.specfile import named
     from bakeoff.wiring import read_spec
 
     parsed, base = read_spec(spec)
@@ -73,16 +74,15 @@ def run(
         changes["strict_engine"] = True
     if limit is not None:
         changes["dataset"] = parsed.dataset.model_copy(update={"limit": limit})
-    carry_out(
-        parsed.model_copy(update=changes),
-        Carrying(
-            base=base,
-            runs=runs,
-            fresh=fresh,
-            wait=wait,
-            json=json,
-            quiet=quiet,
-            engine=EngineOptions(batch_tokens, max_batch, threads),
-            latency_rows=latency_rows,
-        ),
+    flags = Carrying(
+        base=base,
+        runs=runs,
+        fresh=fresh,
+        wait=wait,
+        json=json,
+        quiet=quiet,
+        engine=EngineOptions(batch_tokens, max_batch, threads),
+        latency_rows=latency_rows,
     )
+    with named(spec):
+        carry_out(parsed.model_copy(update=changes), flags)

@@ -14,23 +14,31 @@ class What(StrEnum):
     SPEC = "spec"
     REPORT = "report"
     ROW = "row"
+    DOCTOR = "doctor"
 
 
 def schema(
     what: Annotated[What, typer.Argument(help="What the schema describes.")] = What.SPEC,
 ) -> None:
-    """Print a JSON Schema: of the spec, of report.json, or of a journal line."""
+    """Print the JSON Schema of what bakeoff reads or writes.
+
+    `spec` is what `bakeoff run` reads, `report` report.json, `row` a line of the journal, `doctor`
+    what `bakeoff doctor --json` prints.
+    """
     import json
 
-    from pydantic import BaseModel
+    from pydantic import TypeAdapter
 
     from bakeoff.core.report import Report
     from bakeoff.core.results import RowResult
     from bakeoff.core.specs import RunSpec
+    from bakeoff.engines.doctor.diagnosis import Diagnosis
 
-    models: dict[What, type[BaseModel]] = {
+    kinds: dict[What, type] = {
         What.SPEC: RunSpec,
         What.REPORT: Report,
         What.ROW: RowResult,
+        What.DOCTOR: Diagnosis,
     }
-    typer.echo(json.dumps(models[what].model_json_schema(), indent=2, ensure_ascii=False))
+    made = TypeAdapter(kinds[what]).json_schema()
+    typer.echo(json.dumps(made, indent=2, ensure_ascii=False))

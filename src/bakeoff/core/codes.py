@@ -24,6 +24,8 @@ class ExitCode(IntEnum):
     """Stopped by --max-failures; the report covers what was done."""
     BUSY = 5
     """Another process works on the same run folder."""
+    UNHEALTHY = 6
+    """`bakeoff doctor` found a problem (with --strict: or a warning)."""
     INTERNAL = 70
     """A fault in bakeoff itself; the log holds the traceback."""
     INTERRUPTED = 130

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from bakeoff.core.registry import near_matches
 
@@ -41,18 +41,41 @@ class LoadOptions(BaseModel):
     )
     load_in_4bit: bool = Field(False, description="Quantise to 4 bits on loading.")
     load_in_8bit: bool = Field(False, description="Quantise to 8 bits on loading.")
-    adapter: str | None = Field(None, description="PEFT weights laid over the model.")
+    adapter: str | tuple[str, ...] | None = Field(
+        None, description="PEFT weights laid over the model; of several, the changes are added up."
+    )
     engine: EngineName = Field("auto", description="What runs the model.")
     compute_type: str | None = Field(None, description="Arithmetic of the ctranslate2 engine.")
     tokenizer: str | None = Field(None, description="Another tokenizer than the model's own.")
     served_model: str | None = Field(None, description="The name an endpoint knows the model by.")
     gguf_file: str | None = Field(None, description="Which GGUF file of a folder or repository.")
 
+    @field_validator("adapter")
+    @classmethod
+    def _one_adapter_is_no_list(cls, value: str | tuple[str, ...] | None) -> Any:
+        if not isinstance(value, tuple):
+            return value
+        if not value:
+            raise ValueError("adapter is an empty list: name PEFT weights, or leave it out")
+        if len(set(value)) < len(value):
+            raise ValueError(f"adapter names the same weights twice: {', '.join(value)}")
+        return value[0] if len(value) == 1 else value
+
     @model_validator(mode="after")
     def _quantise_once(self) -> LoadOptions:
         if self.load_in_4bit and self.load_in_8bit:
             raise ValueError("load_in_4bit and load_in_8bit exclude each other: keep one of them")
         return self
+
+    @property
+    def adapters(self) -> tuple[str, ...]:
+        """All of `adapter`, in order."""
+        return (self.adapter,) if isinstance(self.adapter, str) else self.adapter or ()
+
+    @property
+    def quantisation(self) -> Literal["4bit", "8bit"] | None:
+        """What the weights become on loading, or None: they stay as they are."""
+        return "4bit" if self.load_in_4bit else "8bit" if self.load_in_8bit else None
 
 
 class ModelRef(LoadOptions):

@@ -22,7 +22,7 @@ from bakeoff.core.requests import (
     ZeroShot,
 )
 from bakeoff.core.rows import Notice, Row, TaskRow
-from bakeoff.core.specs import PromptSpec
+from bakeoff.core.specs import PromptSpec, TaskSpec
 
 if TYPE_CHECKING:  # numpy takes longer to import than all of the core
     import numpy as np
@@ -47,6 +47,8 @@ class Capabilities:
         fim_tokens: whether the tokenizer has fill-in-the-middle tokens.
         labels: an encoder's label names in the order of its outputs.
         language_codes: languages that the tokenizer has tokens for, as it spells them.
+        targets_only: whether those tokens name the target language alone (Marian's `>>fra<<`);
+            the source language is then not told.
     """
 
     kind: ModelKind
@@ -58,6 +60,35 @@ class Capabilities:
     fim_tokens: bool = False
     labels: tuple[str, ...] = ()
     language_codes: tuple[str, ...] = ()
+    targets_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LanguagePair:
+    """The languages that a translation model was made for.
+
+    Attributes:
+        source, target: as the checkpoint spells them; may be a group of languages (`roa`).
+        origin: where it says so, for example `its tokenizer_config.json`.
+    """
+
+    source: str
+    target: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFacts:
+    """What a checkpoint's chat template does with a conversation, found by rendering some.
+
+    Attributes:
+        system: whether it has a place for a system prompt; where not, the engine puts the system
+            prompt before the first user's turn.
+        error: why it renders no user's turn at all; empty where it does.
+    """
+
+    system: bool = True
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +100,17 @@ class ModelFacts:
         identity: repository and commit, or a hash of weight, config and tokenizer files.
         capabilities: what it can do.
         architecture: class name in the checkpoint's config, or the engine's name.
+        family: `model_type` of the checkpoint's config, for example `t5`; empty without.
         defaults: the checkpoint's own decoding settings.
+        settings: names of what the checkpoint asks of an engine beyond them: generation settings
+            without a field in `GenerationParams`, see `engines.decoding.further_settings`.
         origins: setting -> where it came from, for example
             `task_specific_params.summarization`.
         prefix: text that the checkpoint wants before the source; empty without.
         numerics: `exact` where the text equals plain transformers', else engine and version.
         reads_column: a column that replaces the source (`baseline://column/NAME`), or None.
+        pair: the one pair of languages that a translation model was made for, or None.
+        chat: how the chat template takes conversations.
         notices: warnings that the report shows.
     """
 
@@ -82,11 +118,15 @@ class ModelFacts:
     identity: str
     capabilities: Capabilities
     architecture: str = ""
+    family: str = ""
     defaults: GenerationParams = field(default_factory=GenerationParams)
+    settings: tuple[str, ...] = ()
     origins: dict[str, str] = field(default_factory=dict)
     prefix: str = ""
     numerics: str = "exact"
     reads_column: str | None = None
+    pair: LanguagePair | None = None
+    chat: ChatFacts = field(default_factory=ChatFacts)
     notices: tuple[Notice, ...] = ()
 
 
@@ -315,6 +355,34 @@ class Task(ABC):
     def references(self, row: TaskRow) -> tuple[str, ...]:
         """What metrics compare with; tasks with labels turn an index into its text."""
         return row.references
+
+    def settled(
+        self, rows: Iterable[TaskRow], columns: Sequence[str], reference: Sequence[str]
+    ) -> Settled:
+        """This task with what only all rows together tell; called before any row is asked.
+
+        `rows` are read once at most, one by one. `columns` are those that baselines read as
+        answers, `reference` those that hold the references.
+
+        Raises:
+            InvalidSpec: the rows leave open what the spec has to say; the message names the option.
+        """
+        return Settled(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A task that knows its data.
+
+    Attributes:
+        task: the same task, or one made for these rows.
+        spec: its spec with what was found, or None where that is as given.
+        notices: what was found, for the reader of the report.
+    """
+
+    task: Task
+    spec: TaskSpec | None = None
+    notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

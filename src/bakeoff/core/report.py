@@ -47,6 +47,8 @@ class ModelSummary(_Stored):
     version: str = ""
     device: str = ""
     dtype: str = ""
+    adapters: tuple[str, ...] = ()
+    """PEFT weights laid over it, in order."""
     numerics: str = "exact"
     why: str = ""
     generation: dict[str, Any] = Field(default_factory=dict)
@@ -81,7 +83,11 @@ class ModelSummary(_Stored):
 
 
 class Score(_Stored):
-    """One metric of one model, with its 95 % interval over rows."""
+    """One metric of one model, with its 95 % interval over rows.
+
+    Rows are counted, each once whatever its repeats: `n`, `unscored` and `failed` add up to the
+    rows that the model was asked.
+    """
 
     value: float | None
     low: float | None = None
@@ -89,12 +95,13 @@ class Score(_Stored):
     method: str = ""
     """How the interval was made."""
     n: int = 0
-    """Rows that the value rests on, each counted once whatever its repeats."""
+    """Rows that the value rests on: with a value in some repeat."""
     unscored: int = 0
-    """Predictions, a row counted once for each repeat, without a value (no reference, ...)."""
+    """Rows with a prediction in some repeat, but without a value (no reference, ...)."""
     failed: int = 0
-    """Rows, counted once for each repeat, without a prediction; they are not in the value."""
+    """Rows without a prediction in any repeat; they are not in the value."""
     reasons: dict[str, int] = Field(default_factory=dict)
+    """Why rows are unscored, and how many for each reason."""
 
 
 class MetricSummary(_Stored):

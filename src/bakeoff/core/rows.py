@@ -47,6 +47,7 @@ class TaskRow:
         id: the id column's text, else the row's number from 1.
         source: text to summarise, translate, continue or classify.
         references: right answers; blank cells are left out.
+        numeric: whether the data holds the references as numbers rather than as texts.
         question, context: for question answering.
         choices: for multiple choice, in order.
         group: rows with one value belong together (a document, a speaker, ...).
@@ -61,4 +62,5 @@ class TaskRow:
     context: str | None = None
     choices: tuple[str, ...] = ()
     group: str | None = None
+    numeric: bool = False
     cells: Mapping[str, Any] = field(default_factory=dict)

@@ -73,6 +73,10 @@ class ColumnsSpec(Spec):
         return (value,) if isinstance(value, str) else value
 
 
+Reading = Literal["text", "index-from-0", "index-from-1", "letter"]
+"""How a cell names a label or a choice."""
+
+
 class TaskSpec(Spec):
     """What is asked of each row; a plain string is the kind."""
 
@@ -90,6 +94,10 @@ class TaskSpec(Spec):
         "auto", description="How labels and choices are chosen by a generative model."
     )
     no_answer: bool = Field(True, description="Whether a context may hold no answer.")
+    reference_is: Literal["auto", Reading] = Field(
+        "auto",
+        description="How references name labels or choices; auto decides once, from all rows.",
+    )
 
 
 class ExampleSpec(Spec):

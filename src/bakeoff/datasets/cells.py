@@ -30,6 +30,13 @@ def text_of(value: Any) -> str | None:
     raise NotText(f"{kind_of(value)} where a text is due")
 
 
+def is_number(value: Any) -> bool:
+    """Whether a cell holds a number, or a list of nothing but numbers; true and false are none."""
+    if isinstance(value, list):
+        return bool(value) and all(map(is_number, value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def texts_of(value: Any) -> tuple[str, ...]:
     """A scalar, or a list of scalars, as texts; null gives none.
 

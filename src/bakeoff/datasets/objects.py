@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from bakeoff.core.errors import BadDataset
+from bakeoff.core.plural import verb
 from bakeoff.core.rows import Notice
 from bakeoff.datasets.header import check_columns
 from bakeoff.datasets.source import Source
@@ -34,7 +35,11 @@ def object_table(source: Source, read: ReadObjects, notices: tuple[Notice, ...] 
     columns = tuple(keys)
     found = [*notices, *check_columns(columns, source.label)]
     found += [
-        Notice("missing-keys", f"{rows - n} of {rows} rows have no {key!r}", rows - n)
+        Notice(
+            "missing-keys",
+            f"{rows - n} of {rows} rows {verb(rows - n, 'has', 'have')} no {key!r}",
+            rows - n,
+        )
         for key, n in keys.items()
         if n < rows
     ]

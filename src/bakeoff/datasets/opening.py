@@ -99,7 +99,7 @@ def _remote(spec: DatasetSpec, scheme: str) -> Table:
         raise BadDataset(
             f"{scheme}:// is no address of a data set: write a file, a folder, "
             "hf://datasets/org/name, or - for standard input",
-            file=spec.path,
+            file=re.sub(r"//[^/@\s]+@", "//***@", spec.path).partition("?")[0],
         )
     _refuse_options(spec, scheme)
     return REMOTES.get(scheme)(spec)

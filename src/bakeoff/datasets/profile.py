@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,12 +34,14 @@ class Problem:
         text: what it is.
         rows: in how many rows.
         first: where it is first: line of the file, or row from 1 where there are no lines.
+        unit: `line` or `row`, which `first` counts.
     """
 
     code: str
     text: str
     rows: int
     first: int
+    unit: Literal["line", "row"] = "line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ class _Column:
     hashes: array[int] = field(default_factory=lambda: array("q"))
     samples: list[str] = field(default_factory=list)
     blank: int = 0
+    has_lines: bool = True
 
     def add(self, value: Any, row: Row, compare: bool) -> str:
         """Counts one cell and gives it as text."""
@@ -120,6 +123,7 @@ class _Column:
         self.kinds["text" if plain else _kind(value)] += 1
         for sign in signs_in(text) if text else ():
             self.signs[sign.code] += 1
+            self.has_lines = row.line is not None
             self.first.setdefault(sign.code, row.index + 1 if row.line is None else row.line)
         if not text.strip():
             self.blank += 1
@@ -202,7 +206,13 @@ def _column(column: _Column, exact: bool) -> ColumnProfile:
         scripts=dict(column.scripts.most_common()),
         samples=tuple(column.samples),
         problems=tuple(
-            Problem(sign.code, sign.text, column.signs[sign.code], column.first[sign.code])
+            Problem(
+                code=sign.code,
+                text=sign.text,
+                rows=column.signs[sign.code],
+                first=column.first[sign.code],
+                unit="line" if column.has_lines else "row",
+            )
             for sign in SIGNS
             if column.signs[sign.code]
         ),

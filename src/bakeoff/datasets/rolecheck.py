@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bakeoff.core.errors import BadDataset
+from bakeoff.core.plural import verb
 from bakeoff.core.ports import Dataset
 from bakeoff.core.rows import Notice, Row, TaskRow
 from bakeoff.datasets.header import shortened
@@ -28,13 +29,19 @@ class _Seen:
 
     rows: int = 0
     with_reference: int = 0
+    blank_reference: int = 0
+    """Rows whose reference is written and blank."""
     blank: dict[str, int] = field(default_factory=dict)
     ids: array[int] = field(default_factory=lambda: array("Q"))
     blank_id: Row | None = None
 
 
-def check_rows(dataset: Dataset, roles: RoleMap, required: tuple[str, ...]) -> RoleMap:
+def check_rows(
+    dataset: Dataset, roles: RoleMap, required: tuple[str, ...], blank_is_answer: bool = False
+) -> RoleMap:
     """The same map with counts and notices; a guessed id column that is none is dropped.
+
+    With `blank_is_answer`, a blank reference is one where other rows have a reference.
 
     Raises:
         BadDataset: a cell of a wrong kind; an id column that the spec names holds a blank, or one
@@ -42,7 +49,7 @@ def check_rows(dataset: Dataset, roles: RoleMap, required: tuple[str, ...]) -> R
     """
     seen = _pass(dataset, roles, tuple(role for role in required if role in _WORDS))
     problem = _id_problem(dataset, roles, seen)
-    notices = [*roles.notices, *_notices(roles, seen)]
+    notices = [*roles.notices, *_notices(roles, seen, blank_is_answer)]
     if problem is not None:
         if "id" not in roles.guessed:
             raise problem
@@ -66,7 +73,9 @@ def _pass(dataset: Dataset, roles: RoleMap, words: tuple[str, ...]) -> _Seen:
     for row in dataset.rows():
         task_row = roles.row(row)
         seen.rows += 1
-        seen.with_reference += bool(task_row.references)
+        given = bool(task_row.references)
+        seen.with_reference += given
+        seen.blank_reference += not given and roles.is_written("reference", row.cells)
         for role in words:
             text = _WORDS[role](task_row)
             if text is None or not text.strip():
@@ -129,17 +138,21 @@ def _row(row: Row) -> str:
     return "" if row.line is not None else f" in row {row.index + 1}"
 
 
-def _notices(roles: RoleMap, seen: _Seen) -> list[Notice]:
+def _notices(roles: RoleMap, seen: _Seen, blank_is_answer: bool) -> list[Notice]:
     found = []
     for role, count in seen.blank.items():
         name = shortened(roles.columns[role][0])
-        text = f"{count} of {seen.rows} rows have nothing in {name!r}, their {role}"
+        have = verb(count, "has", "have")
+        text = f"{count} of {seen.rows} rows {have} nothing in {name!r}, the {role}"
         found.append(Notice(f"blank-{role}", text, count))
     missing = seen.rows - seen.with_reference
+    if blank_is_answer and seen.with_reference:
+        missing -= seen.blank_reference
     if "reference" in roles.columns and missing:
         listed = ", ".join(repr(shortened(name)) for name in roles.columns["reference"])
         if seen.with_reference:
-            text = f"{missing} of {seen.rows} rows have no reference in {listed}"
+            have = verb(missing, "has", "have")
+            text = f"{missing} of {seen.rows} rows {have} no reference in {listed}"
             found.append(Notice("references-missing", text, missing))
         else:
             text = f"no row has a reference: all cells of {listed} are blank"

@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 from bakeoff.core.errors import BadDataset
 from bakeoff.core.rows import Notice, Row, TaskRow
 from bakeoff.core.specs import ColumnsSpec
-from bakeoff.datasets.cells import NotText, Path, follow, listed_texts, text_of, texts_of
+from bakeoff.datasets.cells import (
+    NotText,
+    Path,
+    follow,
+    is_number,
+    listed_texts,
+    text_of,
+    texts_of,
+)
 from bakeoff.datasets.header import shortened
 
 T = TypeVar("T")
@@ -69,12 +77,18 @@ class RoleMap:
             context=self._text(row, "context"),
             choices=choices,
             group=group if group and group.strip() else None,
+            numeric=bool(references) and is_number(self._cells(row.cells, "reference")),
             cells=row.cells,
         )
 
     def is_written(self, role: str, cells: Mapping[str, Any]) -> bool:
         """Whether a cell of the role is there, be it blank: null and absent cells are not."""
-        return any(follow(cells, path) is not None for path in self.paths.get(role, ()))
+        return bool(self._cells(cells, role))
+
+    def _cells(self, cells: Mapping[str, Any], role: str) -> list[Any]:
+        """What the cells of a role hold; null and absent ones are left out."""
+        found = (follow(cells, path) for path in self.paths.get(role, ()))
+        return [value for value in found if value is not None]
 
     def id_text(self, row: Row) -> str | None:
         """What the id column holds; None where that is nothing or only blanks."""

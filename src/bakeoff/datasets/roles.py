@@ -18,12 +18,15 @@ __all__ = ["RoleMap", "map_roles"]
 _LOOKED_AT = 50
 
 
-def map_roles(dataset: Dataset, spec: ColumnsSpec, roles: Roles) -> RoleMap:
+def map_roles(
+    dataset: Dataset, spec: ColumnsSpec, roles: Roles, blank_is_answer: bool = False
+) -> RoleMap:
     """Maps columns to roles and checks every row once.
 
     What `spec` names is taken; the rest is guessed by name (case, blanks, `_` and `-` do not
     count), and the guesses stand in the notices. `answers.text` leads into cells that hold
-    objects. A reference of nothing but blanks counts as absent.
+    objects. A reference of nothing but blanks counts as absent, unless `blank_is_answer` (see
+    `Task.blank_is_answer`).
 
     Raises:
         UnknownName: a named column does not exist; near matches and all columns are listed.
@@ -45,7 +48,7 @@ def map_roles(dataset: Dataset, spec: ColumnsSpec, roles: Roles) -> RoleMap:
         guessed=frozenset(choice.guessed),
         notices=_guesses(choice),
     )
-    return check_rows(dataset, found, roles.required)
+    return check_rows(dataset, found, roles.required, blank_is_answer)
 
 
 def _path(name: str, names: Names) -> Path:

@@ -43,6 +43,7 @@ ENGINES: Registry[EngineFactory] = Registry(
         "fake": "bakeoff.engines.fake:open_fake",
         "baseline": "bakeoff.engines.baseline:open_baseline",
         "transformers": "bakeoff.engines.transformers.engine:open_transformers",
+        "ctranslate2": "bakeoff.engines.ctranslate2.engine:open_ctranslate2",
     },
 )
 

@@ -103,6 +103,11 @@ def acquire(kind: str, key: str, source: str, build: Callable[[Path], None]) -> 
     return Lease(final, lock)
 
 
+def published(kind: str, key: str) -> bool:
+    """Whether an entry is there; it may be pruned until it is acquired."""
+    return (_root() / kind / key / ENTRY_FILE).is_file()
+
+
 def entries() -> list[CacheEntry]:
     """All published entries, last used first."""
     found = [_describe(path) for path in _published()]

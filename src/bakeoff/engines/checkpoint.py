@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bakeoff.core.errors import ModelLoadFailed
+from bakeoff.engines.languagecodes import LanguageCodes, language_codes
+from bakeoff.engines.templates import TemplateFiles, read_templates
 
 SMALL_FILES = (
     "*.json", "vocab*", "merges*", "*.model", "*.spm", "*.bpe", "*.tiktoken", "*.jinja",
@@ -32,16 +33,6 @@ FIM_TOKENS = (
 """Fill-in-the-middle tokens: Qwen and Refact, StarCoder, SantaCoder, CodeLlama, Yi, DeepSeek,
 Codestral."""
 
-_LANGUAGES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"^([a-z]{2}_[A-Z]{2})$",  # mBART: en_XX
-        r"^([a-z]{3}_[A-Z][a-z]{3})$",  # NLLB: eng_Latn
-        r"^__([a-z]{2,3})__$",  # M2M100: __en__
-        r"^>>([A-Za-z_]{2,12})<<$",  # Marian: >>fra<<
-    )
-)
-
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -55,8 +46,9 @@ class Checkpoint:
         generation: `generation_config.json`, or None where there is none.
         tokenizer: `tokenizer_config.json`.
         added_tokens: tokens outside the learnt vocabulary.
-        chat_template: how the tokenizer renders conversations; empty where it cannot.
-        language_codes: languages that the tokenizer has tokens for.
+        templates: how the tokenizer renders conversations.
+        languages: those that the tokenizer has tokens for.
+        special: named special tokens, `bos_token` -> `<s>`.
         embedding: modules of sentence-transformers, in order; empty for other models.
         max_seq_length: where a sentence-transformers model cuts its input, or None.
     """
@@ -68,10 +60,16 @@ class Checkpoint:
     generation: Mapping[str, Any] | None = None
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
     added_tokens: frozenset[str] = frozenset()
-    chat_template: str = ""
-    language_codes: tuple[str, ...] = ()
+    templates: TemplateFiles = field(default_factory=TemplateFiles)
+    languages: LanguageCodes = field(default_factory=LanguageCodes)
+    special: Mapping[str, str] = field(default_factory=dict)
     embedding: tuple[Mapping[str, Any], ...] = ()
     max_seq_length: int | None = None
+
+    @property
+    def chat_template(self) -> str:
+        """The chat template that is used; empty where there is none."""
+        return self.templates.text
 
     @property
     def fim_tokens(self) -> bool:
@@ -92,7 +90,11 @@ def read_checkpoint(
         raise ModelLoadFailed(_no_config(name, files))
     tokens = tokenizer_folder or folder
     tokenizer = read_json(name, tokens / "tokenizer_config.json") or {}
-    added = _added_tokens(name, tokens, tokenizer)
+    whole = read_json(name, tokens / "tokenizer.json") or {}
+    named = read_json(name, tokens / "special_tokens_map.json") or {}
+    added = _added_tokens(name, tokens, (tokenizer, named), whole)
+    vocabulary = _vocabulary(name, tokens, whole)
+    older = read_json(name, tokens / "chat_template.json") or {}
     return Checkpoint(
         name=name,
         folder=folder,
@@ -101,8 +103,9 @@ def read_checkpoint(
         generation=read_json(name, folder / "generation_config.json"),
         tokenizer=tokenizer,
         added_tokens=added,
-        chat_template=_chat_template(tokens, tokenizer),
-        language_codes=_language_codes({*added, *_marian_tokens(name, tokens)}),
+        templates=read_templates(tokens, tokenizer, older),
+        languages=language_codes(added, vocabulary, tokenizer, config),
+        special=_special(named, tokenizer),
         embedding=tuple(read_json(name, folder / "modules.json", list) or ()),
         max_seq_length=(read_json(name, folder / "sentence_bert_config.json") or {}).get(
             "max_seq_length"
@@ -178,38 +181,38 @@ def _no_config(name: str, files: tuple[str, ...]) -> str:
     return f"{name} has no config.json: it holds no model in the format of transformers"
 
 
-def _added_tokens(name: str, folder: Path, tokenizer: Mapping[str, Any]) -> frozenset[str]:
-    decoder = tokenizer.get("added_tokens_decoder") or {}
-    found = {str(token.get("content")) for token in decoder.values() if isinstance(token, dict)}
-    found.update(read_json(name, folder / "added_tokens.json") or {})
-    whole = read_json(name, folder / "tokenizer.json") or {}
+def _added_tokens(
+    name: str, folder: Path, sources: Iterable[Mapping[str, Any]], whole: Mapping[str, Any]
+) -> frozenset[str]:
+    found = set(read_json(name, folder / "added_tokens.json") or {})
     found.update(str(token.get("content")) for token in whole.get("added_tokens") or ())
-    for source in (tokenizer, read_json(name, folder / "special_tokens_map.json") or {}):
+    for source in sources:
+        decoder = source.get("added_tokens_decoder") or {}
         listed = source.get("additional_special_tokens") or source.get("extra_special_tokens")
-        for token in listed if isinstance(listed, list) else ():
-            found.add(str(token.get("content") if isinstance(token, dict) else token))
+        found.update(_content(token) for token in decoder.values() if isinstance(token, dict))
+        found.update(_content(token) for token in (listed if isinstance(listed, list) else ()))
     return frozenset(found)
 
 
-def _marian_tokens(name: str, folder: Path) -> set[str]:
-    """Marks for the target language, which Marian keeps in its ordinary vocabulary."""
-    if not (folder / "source.spm").is_file():
-        return set()
-    vocabulary = read_json(name, folder / "vocab.json") or {}
-    return {token for token in vocabulary if token.startswith(">>")}
+def _special(*sources: Mapping[str, Any]) -> dict[str, str]:
+    """Special tokens by name; a later source wins."""
+    found = {
+        key: _content(token)
+        for source in sources
+        for key, token in source.items()
+        if key.endswith("_token") and token and isinstance(token, (str, dict))
+    }
+    return found
 
 
-def _language_codes(tokens: Iterable[str]) -> tuple[str, ...]:
-    found = (pattern.match(token) for token in tokens for pattern in _LANGUAGES)
-    return tuple(sorted({match[1] for match in found if match}))
+def _content(token: Any) -> str:
+    return str(token.get("content") if isinstance(token, dict) else token)
 
 
-def _chat_template(folder: Path, tokenizer: Mapping[str, Any]) -> str:
-    said = tokenizer.get("chat_template")
-    if isinstance(said, list):  # named templates; only `default` is used without asking
-        named = {e.get("name"): e.get("template") for e in said if isinstance(e, dict)}
-        said = named.get("default")
-    found = [said] if isinstance(said, str) else []
-    files = (folder / name for name in ("chat_template.jinja", "chat_template.json"))
-    found += [path.read_text("utf-8", errors="replace") for path in files if path.is_file()]
-    return "\n".join(found)
+def _vocabulary(name: str, folder: Path, whole: Mapping[str, Any]) -> Iterable[str]:
+    """Learnt tokens that may be marks for a target language: Marian's, and those of a Unigram."""
+    if (folder / "source.spm").is_file():
+        found: Mapping[str, Any] = read_json(name, folder / "vocab.json") or {}
+        return found
+    learnt = (whole.get("model") or {}).get("vocab")
+    return (str(entry[0]) for entry in learnt) if isinstance(learnt, list) else ()

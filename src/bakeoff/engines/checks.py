@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from bakeoff.core.errors import DependencyMissing, UnsupportedOption
 from bakeoff.core.modelref import ModelRef
+from bakeoff.engines.precision import quantised_with, resolved_dtype
 from bakeoff.engines.route import check_engine
 
-_SIZE = re.compile(r"^\d+(\.\d+)?\s*([KMGT]i?B|B)$", re.IGNORECASE)
+_SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*(?:([KMGT])(i?))?B$", re.IGNORECASE)
 _MEMORY_KEY = re.compile(r"^(cpu|mps|disk|\d+)$")
 
 
@@ -23,12 +27,7 @@ def check_options(ref: ModelRef) -> None:
     check_engine(ref.engine)
     _check_extras(ref)
     _check_placement(ref)
-    if ref.compute_type is not None:
-        raise UnsupportedOption(
-            f"compute_type is {ref.compute_type!r}, but it belongs to the ctranslate2 engine: "
-            "for transformers write `torch_dtype`",
-            option="compute_type",
-        )
+    _check_compute_type(ref)
     if ref.served_model is not None:
         raise UnsupportedOption(
             f"served_model is {ref.served_model!r}, but {ref.uri} is not served: write it "
@@ -47,18 +46,78 @@ def check_options(ref: ModelRef) -> None:
         )
 
 
-def _check_extras(ref: ModelRef) -> None:
-    for option in ("load_in_4bit", "load_in_8bit"):
-        if getattr(ref, option) and not _installed("bitsandbytes"):
-            raise DependencyMissing(f"`{option}` (bitsandbytes)", "quant")
-    if ref.adapter and not _installed("peft"):
-        raise DependencyMissing(f"`adapter: {ref.adapter}` (peft)", "adapters")
-    quantised = ref.load_in_4bit or ref.load_in_8bit
-    if quantised and (ref.gguf_file or ref.name.endswith(".gguf")):
+def bytes_of(size: str) -> int | None:
+    """Bytes of a size such as `8GiB` or `500 MB`, or None where it is none."""
+    match = _SIZE.match(size.strip())
+    if match is None:
+        return None
+    base = 1024 if match[3] else 1000
+    return int(float(match[1]) * base ** (" KMGT".index((match[2] or " ").upper())))
+
+
+def check_quantised_device(ref: ModelRef, device: str) -> None:
+    """Whether weights can be quantised where they go.
+
+    Raises:
+        UnsupportedOption: they cannot; the message says what to write instead.
+    """
+    if ref.quantisation and device == "mps":
+        option = _quantising(ref)
         raise UnsupportedOption(
-            f"{ref.name}: a GGUF file is quantised already; drop load_in_4bit and load_in_8bit",
-            option="load_in_4bit" if ref.load_in_4bit else "load_in_8bit",
+            f"{option} runs on cuda and cpu, not on mps: write `accelerator: cpu`, or drop "
+            f"{option} and take `torch_dtype: bfloat16`",
+            option=option,
         )
+
+
+def check_not_quantised_twice(ref: ModelRef, config: Mapping[str, Any]) -> None:
+    """Whether a checkpoint can be quantised, and whether what it is quantised with is there.
+
+    Args:
+        ref: the model.
+        config: its `config.json`.
+
+    Raises:
+        UnsupportedOption: it is quantised already.
+        DependencyMissing: it is quantised with bitsandbytes, which is not installed.
+    """
+    method = quantised_with(config)
+    if method is None:
+        return
+    if ref.quantisation:
+        option = _quantising(ref)
+        raise UnsupportedOption(
+            f"{ref.uri} is quantised already ({method}): drop {option}", option=option
+        )
+    if method.startswith("bitsandbytes") and not _installed("bitsandbytes"):
+        raise DependencyMissing(f"{ref.uri}, which is quantised with bitsandbytes,", "quant")
+
+
+def _quantising(ref: ModelRef) -> str:
+    return "load_in_4bit" if ref.load_in_4bit else "load_in_8bit"
+
+
+def _check_extras(ref: ModelRef) -> None:
+    if ref.adapters and not _installed("peft"):
+        raise DependencyMissing(f"`adapter: {', '.join(ref.adapters)}` (peft)", "adapters")
+    if not ref.quantisation:
+        return
+    option = _quantising(ref)
+    if not _installed("bitsandbytes"):
+        raise DependencyMissing(f"`{option}` (bitsandbytes)", "quant")
+    if ref.gguf_file or ref.name.endswith(".gguf"):
+        raise UnsupportedOption(
+            f"{ref.name}: a GGUF file is quantised already; drop {option}", option=option
+        )
+    taken = resolved_dtype(ref.model_copy(update={"torch_dtype": "auto"}))
+    if ref.torch_dtype not in ("auto", taken):
+        raise UnsupportedOption(
+            f"torch_dtype {ref.torch_dtype!r} and {option} both say how weights are kept: keep one "
+            "of them (what is not quantised is float32 on a CPU, and of the checkpoint's own "
+            "precision on an accelerator)",
+            option="torch_dtype",
+        )
+    check_quantised_device(ref, ref.accelerator)
 
 
 def _check_placement(ref: ModelRef) -> None:
@@ -74,12 +133,36 @@ def _check_placement(ref: ModelRef) -> None:
         raise UnsupportedOption(
             "max_memory needs `device_map: auto`, balanced or sequential", option="max_memory"
         )
+    if not ref.max_memory:
+        raise UnsupportedOption(
+            "max_memory is empty: write for example {cpu: 8GiB, '0': 20GiB}, or leave it out",
+            option="max_memory",
+        )
     for device, size in ref.max_memory.items():
-        if not _MEMORY_KEY.match(device) or not _SIZE.match(size):
+        if not _MEMORY_KEY.match(device) or bytes_of(size) is None:
             raise UnsupportedOption(
                 f"max_memory has {device!r}: {size!r}; write for example {{cpu: 8GiB, '0': 20GiB}}",
                 option="max_memory",
             )
+
+
+def _check_compute_type(ref: ModelRef) -> None:
+    if ref.compute_type is None:
+        return
+    if ref.engine not in ("auto", "ctranslate2"):
+        raise UnsupportedOption(
+            f"compute_type is {ref.compute_type!r}, but it belongs to the ctranslate2 engine: "
+            f"for {ref.engine} write `torch_dtype`",
+            option="compute_type",
+        )
+    # loaded for this option alone: what the processor can do, only the library knows
+    able = importlib.import_module("ctranslate2").get_supported_compute_types("cpu")
+    if ref.compute_type not in able:
+        raise UnsupportedOption(
+            f"compute_type is {ref.compute_type!r}, and this machine's processor has "
+            f"{', '.join(sorted(able))}",
+            option="compute_type",
+        )
 
 
 def _installed(module: str) -> bool:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.core.errors import InvalidRequest
-from bakeoff.core.ports import ModelKind
+from bakeoff.core.ports import LanguagePair, ModelKind
 from bakeoff.core.requests import GenerationParams
 from bakeoff.core.rows import Notice
 from bakeoff.engines.checkpoint import Checkpoint
+from bakeoff.engines.pairs import pair_of_task
 
 SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 _ALWAYS = (
@@ -38,6 +39,18 @@ KEPT = frozenset(
 )  # fmt: skip
 """Settings that stay in the model's own generation config: token ids, and processors for which
 `GenerationParams` has no field. `loading` keeps these and clears the rest."""
+_PROCESSORS: dict[str, tuple[Any, ...]] = {
+    "bad_words_ids": (None, []), "begin_suppress_tokens": (None, []), "suppress_tokens": (None, []),
+    "encoder_no_repeat_ngram_size": (None, 0), "encoder_repetition_penalty": (None, 1.0),
+    "exponential_decay_length_penalty": (None,), "guidance_scale": (None, 1.0),
+    "renormalize_logits": (None, False), "sequence_bias": (None, []),
+}  # fmt: skip
+"""Of these, what changes texts and is no token id, and the values that do nothing."""
+START_IS_END = "start-is-end"
+"""Stands among `further_settings` where a decoder reads an end token first, as BART's does: a
+repetition penalty then falls on the end of the text."""
+SLIDING_WINDOW = "sliding-window"
+"""Likewise where some layers look back less far than the model reads."""
 _NOT_APPLIED = {
     "typical_p": 1.0, "epsilon_cutoff": 0.0, "eta_cutoff": 0.0, "top_h": None,
     "penalty_alpha": None, "num_beam_groups": 1, "diversity_penalty": 0.0, "dola_layers": None,
@@ -72,12 +85,14 @@ class Defaults:
         values: field of `GenerationParams` -> value.
         origins: field -> where it came from.
         prefix: text before the source.
+        pair: languages of a task's entry that was taken because its name begins as asked, or None.
         notices: what a person should know about it.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     prefix: str = ""
+    pair: LanguagePair | None = None
     notices: list[Notice] = field(default_factory=list)
 
     @property
@@ -113,6 +128,7 @@ def read_defaults(checkpoint: Checkpoint, kind: ModelKind, hints: Sequence[str])
         checkpoint: the small files.
         kind: of the model.
         hints: keys of `task_specific_params`, best first; the first that is there is applied.
+            `translation_*` stands for the first key that begins so.
     """
     found = Defaults()
     if kind == "encoder":
@@ -122,10 +138,47 @@ def read_defaults(checkpoint: Checkpoint, kind: ModelKind, hints: Sequence[str])
     if checkpoint.generation is not None:
         _report_unknown(found, settings, origin)
     tasks = checkpoint.config.get("task_specific_params") or {}
-    hint = next((h for h in hints if isinstance(tasks.get(h), dict)), None)
+    hint, named = _entry(tasks, hints)
     if hint is not None:
         _apply_task(found, tasks[hint], f"task_specific_params.{hint}", kind)
+        found.pair = None if named else pair_of_task(hint)
     return found
+
+
+def further_settings(checkpoint: Checkpoint) -> tuple[str, ...]:
+    """What the checkpoint asks of an engine that is no field of `GenerationParams`, by name."""
+    said = checkpoint.generation if checkpoint.generation is not None else checkpoint.config
+    found = [name for name, off in _PROCESSORS.items() if said.get(name) not in off]
+    places = [place for place in (checkpoint.generation, checkpoint.config) if place]
+    starts = [place.get("decoder_start_token_id") for place in places]
+    start = next((one for one in starts if one is not None), None)
+    ends = [place.get("eos_token_id") for place in places]
+    known = {one for end in ends for one in (end if isinstance(end, list) else [end])}
+    if start is not None and start in known:
+        found.append(START_IS_END)
+    if _slides(checkpoint.config):
+        found.append(SLIDING_WINDOW)
+    return tuple(found)
+
+
+def _slides(config: Mapping[str, Any]) -> bool:
+    """Whether some layer looks back less far than the model reads."""
+    text = config.get("text_config") or config
+    window, most = text.get("sliding_window"), text.get("max_position_embeddings")
+    if not isinstance(window, int) or text.get("use_sliding_window") is False:
+        return False
+    return not isinstance(most, int) or window < most
+
+
+def _entry(tasks: Mapping[str, Any], hints: Sequence[str]) -> tuple[str | None, bool]:
+    """The key that is meant, and whether it was named in full."""
+    for hint in hints:
+        for key, settings in tasks.items():
+            whole = key == hint
+            begins = hint.endswith("*") and key.startswith(hint[:-1])
+            if isinstance(settings, dict) and (whole or begins):
+                return key, whole
+    return None, True
 
 
 def _general(checkpoint: Checkpoint) -> tuple[Mapping[str, Any], str]:

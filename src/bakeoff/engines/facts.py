@@ -7,10 +7,11 @@ from pathlib import Path
 
 from bakeoff.core.errors import HubUnreachable, ModelLoadFailed, ModelNotFound, UnsupportedOption
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, ModelFacts
+from bakeoff.core.ports import Capabilities, ChatFacts, LanguagePair, ModelFacts
 from bakeoff.core.registry import near_matches
 from bakeoff.core.rows import Notice
 from bakeoff.engines import hub
+from bakeoff.engines.adapters import check_no_adapter_inside, with_adapters
 from bakeoff.engines.checkpoint import (
     CODE_FILES,
     SMALL_FILES,
@@ -20,15 +21,18 @@ from bakeoff.engines.checkpoint import (
     small_files,
     weight_files,
 )
-from bakeoff.engines.checks import check_options
+from bakeoff.engines.checks import check_not_quantised_twice, check_options
 from bakeoff.engines.dated import dated
-from bakeoff.engines.decoding import Defaults, read_defaults
+from bakeoff.engines.decoding import Defaults, further_settings, read_defaults
 from bakeoff.engines.gguf import describe_gguf
 from bakeoff.engines.heads import Kind, context_length, kind_of, labels_of
 from bakeoff.engines.identity import folder_identity, hub_identity, with_part
+from bakeoff.engines.pairs import made_for
 from bakeoff.engines.pooling import read_pooling, read_prompt
-from bakeoff.engines.precision import resolved_dtype
+from bakeoff.engines.precision import numerics, resolved_dtype
 from bakeoff.engines.remotecode import check_trust, foreign_repositories
+from bakeoff.engines.stock import check_gguf_download
+from bakeoff.engines.text.rendering import tried_out
 
 
 @dataclass(frozen=True)
@@ -116,17 +120,15 @@ def weights_of(source: Source) -> tuple[str, ...]:
 
 def tokenizer_ref(ref: ModelRef) -> ModelRef | None:
     """The tokenizer named in place of the model's own."""
-    return _part_ref(ref.tokenizer, "tokenizer")
+    return None if ref.tokenizer is None else _part_ref(ref.tokenizer, "tokenizer")
 
 
-def adapter_ref(ref: ModelRef) -> ModelRef | None:
-    """The PEFT weights laid over the model."""
-    return _part_ref(ref.adapter, "adapter")
+def adapter_refs(ref: ModelRef) -> tuple[ModelRef, ...]:
+    """The PEFT weights laid over the model, in order."""
+    return tuple(_part_ref(text, "adapter") for text in ref.adapters)
 
 
-def _part_ref(text: str | None, option: str) -> ModelRef | None:
-    if text is None:
-        return None
+def _part_ref(text: str, option: str) -> ModelRef:
     try:
         found = ModelRef.parse(text)
     except ValueError as error:
@@ -144,21 +146,31 @@ def _describe(source: Source, hints: tuple[str, ...]) -> ModelFacts:
     tokens = find(tokenizer).folder if tokenizer else None
     checkpoint = read_checkpoint(ref.uri, source.folder, source.files, tokens)
     check_trust(checkpoint, ref.trust_remote_code)
+    check_not_quantised_twice(ref, checkpoint.config)
+    check_no_adapter_inside(ref.uri, source.files)
     kind = kind_of(checkpoint)
     weights = weights_of(source)
     found = read_defaults(checkpoint, kind.kind, hints)
     embeds = "embed" in kind.heads
     if embeds:
         read_pooling(ref.uri, source.folder)
+    capabilities = _capabilities(checkpoint, kind)
+    template = checkpoint.chat_template if capabilities.chat_template else ""
+    rules = tried_out(template, checkpoint.special)
     facts = ModelFacts(
         ref=ref,
         identity=_identity(source, weights),
-        capabilities=_capabilities(checkpoint, kind),
+        capabilities=capabilities,
         architecture=kind.architecture,
+        family=str(checkpoint.config.get("model_type") or ""),
         defaults=found.params,
+        settings=further_settings(checkpoint) if kind.kind != "encoder" else (),
         origins=found.origins,
         prefix=read_prompt(ref.uri, source.folder) if embeds else found.prefix,
-        notices=_notices(checkpoint, ref, found),
+        numerics=numerics(ref, checkpoint.config),
+        pair=_pair(checkpoint, kind, source, found),
+        chat=ChatFacts(rules.system, rules.error),
+        notices=(*_notices(checkpoint, ref, found), *rules.notices),
     )
     return dated(facts, checkpoint.chat_template)
 
@@ -174,8 +186,19 @@ def _capabilities(checkpoint: Checkpoint, kind: Kind) -> Capabilities:
         embeddings="embed" in kind.heads,
         fim_tokens=generates and checkpoint.fim_tokens,
         labels=labels_of(checkpoint.config) if "classify" in kind.heads else (),
-        language_codes=checkpoint.language_codes if kind.kind == "seq2seq" else (),
+        language_codes=checkpoint.languages.codes if kind.kind == "seq2seq" else (),
+        targets_only=kind.kind == "seq2seq" and checkpoint.languages.targets_only,
     )
+
+
+def _pair(
+    checkpoint: Checkpoint, kind: Kind, source: Source, found: Defaults
+) -> LanguagePair | None:
+    """The pair of a one-pair model, or the one whose settings were taken without being asked."""
+    if kind.kind != "seq2seq":
+        return None
+    name = source.repo.name if source.repo else source.folder.resolve().name
+    return made_for(name, checkpoint.config, checkpoint.tokenizer) or found.pair
 
 
 def _identity(source: Source, weights: tuple[str, ...]) -> str:
@@ -189,6 +212,11 @@ def _notices(checkpoint: Checkpoint, ref: ModelRef, found: Defaults) -> tuple[No
     notices = list(found.notices)
     if ref.trust_remote_code and "auto_map" in checkpoint.config:
         notices.append(Notice("remote-code", f"Python code that comes with {ref.uri} is run"))
+    others = checkpoint.templates.others
+    if others and not checkpoint.chat_template:
+        named = ", ".join(others)
+        text = f"it has chat templates named {named} and none named default: none is used"
+        notices.append(Notice("chat-template-not-used", text))
     return tuple(notices)
 
 
@@ -207,22 +235,25 @@ def _gguf_name(source: Source) -> str | None:
 def _file(source: Source, name: str) -> Path:
     if source.repo is None:
         return source.folder / name
+    size = source.repo.sizes.get(name)
+    if size is not None and not (source.folder / name).exists():
+        check_gguf_download(source.ref.uri, name, size)
     return hub.fetch(source.repo, [name]) / name
 
 
 def _with_parts(facts: ModelFacts, source: Source) -> ModelFacts:
     """Pin what is laid over the model, and make it part of the identity."""
     ref, identity = facts.ref, facts.identity
-    for part, named in (("tokenizer", tokenizer_ref(ref)), ("adapter", adapter_ref(ref))):
-        if named is None:
-            continue
-        found = find(named)
+    tokenizer = tokenizer_ref(ref)
+    if tokenizer is not None:
+        found = find(tokenizer)
         uri = found.ref.uri
-        ref = ref.model_copy(update={part: uri})
-        identity = with_part(identity, part, uri if found.repo else _local_part(found))
+        ref = ref.model_copy(update={"tokenizer": uri})
+        identity = with_part(identity, "tokenizer", uri if found.repo else _local_part(found))
     if ref.trust_remote_code and source.ref.gguf_file is None:
         identity = _with_code(identity, source)
-    return replace(facts, ref=ref, identity=identity)
+    laid_over = [find(adapter) for adapter in adapter_refs(ref)]
+    return with_adapters(replace(facts, ref=ref, identity=identity), laid_over)
 
 
 def _local_part(found: Source) -> str:

@@ -18,11 +18,13 @@ from typing import Any, BinaryIO
 from bakeoff.core.canonical import digest
 from bakeoff.core.errors import ModelLoadFailed, UnsupportedOption
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, ModelFacts, ModelKind
+from bakeoff.core.ports import Capabilities, ChatFacts, ModelFacts, ModelKind
 from bakeoff.core.rows import Notice
 from bakeoff.engines.checkpoint import FIM_TOKENS
 from bakeoff.engines.dated import dated
 from bakeoff.engines.identity import file_identity, file_sha256, with_part
+from bakeoff.engines.text.chat import ChatRules
+from bakeoff.engines.text.rendering import tried_out
 
 KIND = "gguf"
 """Name of the converter in the cache."""
@@ -113,12 +115,15 @@ def describe_gguf(ref: ModelRef, path: Path) -> ModelFacts:
         f"once to {header.float32_bytes / 1e6:.0f} MB of float32 in memory and in the cache"
     )
     identity = with_part(file_identity(path), KIND, str(CONVERTER))
+    rules = _rules(header)
     facts = ModelFacts(
         ref=ref,
         identity=identity,
         capabilities=capabilities,
         architecture=header.architecture,
-        notices=(Notice("gguf-dequantised", said),),
+        family=header.architecture,
+        chat=ChatFacts(rules.system, rules.error),
+        notices=(Notice("gguf-dequantised", said), *rules.notices),
     )
     return dated(facts, _template(header))
 
@@ -136,6 +141,17 @@ def _is_split(header: Header) -> bool:
 def _template(header: Header) -> str:
     keys = ("tokenizer.chat_template", "tokenizer.chat_template.default")
     return "\n".join(str(found) for key in keys if (found := header.metadata.get(key)))
+
+
+def _rules(header: Header) -> ChatRules:
+    """What the chat template needs done to a conversation."""
+    template = header.metadata.get("tokenizer.chat_template") or ""
+    tokens, special = header.metadata.get("tokenizer.ggml.tokens", ()), {}
+    for name in ("bos", "eos"):
+        number = header.metadata.get(f"tokenizer.ggml.{name}_token_id")
+        if isinstance(number, int) and number < len(tokens):
+            special[f"{name}_token"] = str(tokens[number])
+    return tried_out(str(template), special)
 
 
 def _has_fim(header: Header) -> bool:

@@ -9,8 +9,8 @@ token that `hf auth login` stored), HF_HUB_OFFLINE, HF_HOME.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,14 @@ class HubRepo:
         commit: 40 hexadecimal digits.
         files: paths in the repository; only those at hand where `cached`.
         cached: whether the Hub was not asked because it cannot be reached.
+        sizes: bytes of each file, as far as the Hub says.
     """
 
     name: str
     commit: str
     files: tuple[str, ...]
     cached: bool = False
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 class _Silent(tqdm):  # type: ignore[misc]
@@ -59,14 +61,21 @@ def resolve(name: str, revision: str | None = None) -> HubRepo:
     """
     with translated(name, revision):
         try:
-            info = HfApi().model_info(name, revision=revision, timeout=_TIMEOUT, token=get_token())
+            info = HfApi().model_info(
+                name, revision=revision, timeout=_TIMEOUT, files_metadata=True, token=get_token()
+            )
         except Exception as error:
             found = _cached(name, revision) if is_outage(error) else None
             if found is None:
                 raise
             return found
     siblings = info.siblings or []
-    return HubRepo(name, str(info.sha), tuple(file.rfilename for file in siblings))
+    return HubRepo(
+        name,
+        str(info.sha),
+        tuple(file.rfilename for file in siblings),
+        sizes={file.rfilename: file.size for file in siblings if file.size is not None},
+    )
 
 
 def open_repo(name: str, revision: str | None, wanted: Sequence[str]) -> tuple[HubRepo, Path]:

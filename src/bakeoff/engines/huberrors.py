@@ -5,6 +5,7 @@ The token never gets into a message: none holds a header, and none repeats the c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -55,6 +56,7 @@ def translated(name: str, revision: str | None, files: Iterable[str] = ()) -> It
         revision: as it was asked for.
         files: what was being downloaded.
     """
+    _check_token()
     try:
         yield
     except BakeoffError:
@@ -64,6 +66,16 @@ def translated(name: str, revision: str | None, files: Iterable[str] = ()) -> It
         if known is None:
             raise
         raise known from error
+
+
+def _check_token() -> None:
+    """A token with a blank or a foreign letter is a slip of the hand, which no header can hold."""
+    token = get_token()
+    if token is not None and not re.fullmatch(r"[!-~]+", token):
+        raise ModelAccessDenied(
+            "HF_TOKEN (or the token file of the Hub's client) holds a character that no token "
+            "has: set it anew, without blanks and quotes"
+        )
 
 
 def _known(name: str, revision: str | None, error: Exception) -> BakeoffError | None:
@@ -97,13 +109,20 @@ def _broken_off(name: str, files: tuple[str, ...], error: Exception) -> BakeoffE
         cause = type(error).__name__
         kept = "; what has arrived is kept, the next try goes on from there" if files else ""
         return HubUnreachable(
-            f"hf://{name}{what} cannot be fetched from {constants.ENDPOINT} ({cause}){kept}"
+            f"hf://{name}{what} cannot be fetched from {_endpoint()} ({cause}){kept}"
         )
     return None
 
 
+def _endpoint() -> str:
+    """The Hub's address, without a password that may stand in it."""
+    scheme, _, rest = constants.ENDPOINT.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
 def _gated(name: str) -> ModelAccessDenied:
-    page = f"{constants.ENDPOINT}/{name}"
+    page = f"{_endpoint()}/{name}"
     if get_token() is None:
         return ModelAccessDenied(
             f"hf://{name} is gated: accept its terms at {page} and set HF_TOKEN to a token of "

@@ -15,13 +15,17 @@ def available_memory() -> int:
     try:
         limit = (_CGROUP / "memory.max").read_text().strip()
         used = int((_CGROUP / "memory.current").read_text())
-        used -= _inactive_file((_CGROUP / "memory.stat").read_text())
+        used -= _page_cache((_CGROUP / "memory.stat").read_text())
     except OSError:  # no control groups here, or the older kind
         return free
     return free if limit == "max" else min(free, max(0, int(limit) - used))
 
 
-def _inactive_file(stat: str) -> int:
-    """Bytes of the group's page cache that the kernel gives up when memory is wanted."""
+def _page_cache(stat: str) -> int:
+    """Bytes of files in the group's memory, which the kernel gives up when memory is wanted.
+
+    Both lists count, as in the kernel's own figure for the machine: the weights of a model that
+    was loaded before lie on the active one.
+    """
     said = dict(line.split() for line in stat.splitlines())
-    return int(said.get("inactive_file", 0))
+    return int(said.get("inactive_file", 0)) + int(said.get("active_file", 0))

@@ -4,33 +4,40 @@ from __future__ import annotations
 
 import importlib.metadata
 from dataclasses import dataclass
+from typing import Protocol
 
 from bakeoff._version import __version__
 from bakeoff.core.errors import UnsupportedOption
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.ports import ModelFacts, ModelKind
+from bakeoff.core.registry import Registry
+from bakeoff.core.rows import Notice
+from bakeoff.engines.needs import Needs
+from bakeoff.engines.proven import Standing, mode_of, read_proofs, standing
+
+__all__ = ["Needs", "Route", "check_engine", "engine_and_version", "route"]
 
 _LATER = {
-    "ctranslate2": "leave `engine: auto`, which takes transformers: the same text, slower",
-    "openvino": "leave `engine: auto`, which takes transformers: the same text, slower",
+    "openvino": "leave `engine: auto`, which takes an engine that gives the same text",
     "llamacpp": "leave `engine: auto`: transformers reads GGUF files, dequantised once",
-    "vllm": "leave `engine: auto`, which takes transformers, or serve the model with vLLM and "
-    "name it by `endpoint:`",
+    "vllm": "leave `engine: auto`, or serve the model with vLLM and name it by `endpoint:`",
 }
-
-
-_LIBRARIES = {"transformers": ("transformers", "torch")}
+_LIBRARIES = {"transformers": ("transformers", "torch"), "ctranslate2": ("ctranslate2",)}
 """What an engine computes with; the others are bakeoff's own."""
+_FASTER: dict[ModelKind, tuple[str, ...]] = {"seq2seq": ("ctranslate2",)}
+"""What `auto` tries before transformers, best first."""
+_UNIVERSAL = "runs every architecture and sets the reference for the text"
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """What the task asks of an engine.
+class Able(Protocol):
+    """What an engine can run, known before it is loaded."""
 
-    Attributes:
-        likelihood: whether continuations are scored.
-    """
+    def __call__(self, facts: ModelFacts, needs: Needs) -> str | None:
+        """Why it does not run this model for these needs, and what to do; None: it does."""
 
-    likelihood: bool = False
+
+_ABLE: Registry[Able] = Registry(
+    "engine", {"ctranslate2": "bakeoff.engines.ctranslate2.able:why_not"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +47,15 @@ class Route:
     Attributes:
         engine: a name in `ENGINES`.
         why: one sentence for the report.
+        numerics: of the generation key: `exact`, or engine and version where the texts are not
+            proven to be those of plain transformers; None leaves what the facts say.
+        notices: what the report should say.
     """
 
     engine: str
     why: str
+    numerics: str | None = None
+    notices: tuple[Notice, ...] = ()
 
 
 def route(facts: ModelFacts, needs: Needs | None = None) -> Route:
@@ -58,11 +70,16 @@ def route(facts: ModelFacts, needs: Needs | None = None) -> Route:
     if scheme in ("fake", "baseline"):
         _refuse_scoring(facts, needs)
         return Route(scheme, f"{scheme}:// is an engine of its own")
-    check_engine(facts.ref.engine)
+    said = facts.ref.engine
+    check_engine(said)
     _refuse_scoring(facts, needs)
-    if facts.ref.engine == "transformers":
+    if said == "transformers":
         return Route("transformers", "named by `engine:`")
-    return Route("transformers", "runs every architecture and sets the reference for the text")
+    if said != "auto":
+        return _named(said, "named by `engine:`", facts, needs)
+    if facts.ref.compute_type is not None:
+        return _named("ctranslate2", "has the `compute_type:` that is asked for", facts, needs)
+    return _best(facts, needs)
 
 
 def engine_and_version(name: str) -> str:
@@ -81,6 +98,50 @@ def check_engine(name: str) -> None:
         raise UnsupportedOption(
             f"engine {name!r} is not part of this version: {_LATER[name]}", option="engine"
         )
+
+
+def _named(engine: str, why: str, facts: ModelFacts, needs: Needs) -> Route:
+    reason = _ABLE.get(engine)(facts, needs)
+    if reason is not None:
+        raise UnsupportedOption(f"the {engine} engine does not run this: {reason}", option="engine")
+    if _proven(engine, facts, needs) == "equal":
+        return Route(engine, why, "exact")
+    return Route(engine, why, engine_and_version(engine))
+
+
+def _best(facts: ModelFacts, needs: Needs) -> Route:
+    """The first faster engine that gives the same text, else transformers."""
+    notices: tuple[Notice, ...] = ()
+    why = _UNIVERSAL
+    for engine in _FASTER.get(facts.capabilities.kind, ()):
+        if _ABLE.get(engine)(facts, needs) is not None:
+            continue
+        found = _proven(engine, facts, needs)
+        mode = mode_of(needs.resolved(facts))
+        if found == "equal":
+            version = engine_and_version(engine)
+            said = f"faster, and its texts are proven equal ({facts.family}, {mode}, {version})"
+            return Route(engine, said, "exact")
+        if found == "unknown-version":
+            notices = (_unknown_version(engine),)
+        why = f"{engine} is not proven to give the same text ({facts.family}, {mode})"
+    return Route("transformers", why, notices=notices)
+
+
+def _proven(engine: str, facts: ModelFacts, needs: Needs) -> Standing:
+    """Texts alone are proven, in full precision."""
+    if needs.likelihood or facts.ref.compute_type not in (None, "float32"):
+        return "unproven"
+    return standing(engine, facts.family, needs.resolved(facts))
+
+
+def _unknown_version(engine: str) -> Notice:
+    known = ", ".join(one.version for one in read_proofs(engine))
+    text = (
+        f"{engine_and_version(engine)} is installed, whose texts were not compared with those of "
+        f"transformers (known: {known or 'none'}): `engine: auto` takes transformers"
+    )
+    return Notice("engine-unproven", text)
 
 
 def _refuse_scoring(facts: ModelFacts, needs: Needs) -> None:

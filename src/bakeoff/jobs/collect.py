@@ -121,10 +121,12 @@ def _result(waiting: _Waiting, contender: Contender) -> RowResult:
 
 
 def _usage(outcomes: list[Completion | Likelihood | Prediction]) -> UsageRecord:
+    """What the row took; likelihoods of several answers read one and the same prompt."""
     found = [o.usage for o in outcomes]
+    together = max if all(isinstance(o, Likelihood) for o in outcomes) else sum
     return UsageRecord(
-        prompt=sum(u.prompt for u in found),
-        cut=sum(u.cut for u in found),
+        prompt=together(u.prompt for u in found),
+        cut=together(u.cut for u in found),
         cached=sum(u.cached for u in found),
         completion=sum(u.completion for u in found),
     )

@@ -12,8 +12,8 @@ from bakeoff.core.canonical import digest
 from bakeoff.core.errors import InvalidRequest
 from bakeoff.core.registry import unknown
 from bakeoff.core.report import ComparedRow, MetricSummary, Score
-from bakeoff.jobs.deciding import rank
-from bakeoff.jobs.intervals import group_codes, score_of
+from bakeoff.jobs.intervals import group_codes, scale_of, score_of
+from bakeoff.jobs.ranking import rank
 from bakeoff.jobs.tables import read_predictions
 from bakeoff.stats.bootstrap import mean_intervals
 from bakeoff.store.files.runfolder import RunFolder
@@ -40,6 +40,7 @@ class Comparison:
 
     Attributes:
         shared: rows that all runs have with equal inputs and references.
+        compared: of these, rows that every model answered.
         left_out: for each run, rows that not all have.
         metrics: how to read the columns.
         ranked_by: metric of the order, or None.
@@ -47,6 +48,7 @@ class Comparison:
     """
 
     shared: int
+    compared: int
     left_out: dict[str, int]
     metrics: dict[str, MetricSummary]
     models: tuple[ComparedModel, ...]
@@ -67,8 +69,13 @@ def compare_runs(folders: Sequence[RunFolder], metric: str | None = None) -> Com
     if not shared:
         raise InvalidRequest(f"{' and '.join(labels)} have no row in common: ids and inputs differ")
     metrics, notes = _metrics(labels, folders)
+    whole = _corpus_metrics(folders)
+    if metric in whole:
+        raise InvalidRequest(f"{metric} {_NO_CORPUS}: order by one that is computed row by row")
     if metric is not None and metric not in metrics:
         raise unknown("metric", metric, tuple(metrics))
+    if whole:
+        notes = (*notes, f"{', '.join(whole)} {_NO_CORPUS}")
     order = sorted(shared)
     answers = [
         _answers(f"{label}/{model_id}", model_id, [rows[label][key] for key in order], metrics)
@@ -81,6 +88,7 @@ def compare_runs(folders: Sequence[RunFolder], metric: str | None = None) -> Com
     ranked_by = metric or next((n for n, m in metrics.items() if m.better), None)
     return Comparison(
         shared=len(shared),
+        compared=int(answered.sum()),
         left_out={label: len(set(of_run) - shared) for label, of_run in rows.items()},
         metrics=metrics,
         models=tuple(models[label] for label in _order(models, ranked_by, metrics)),
@@ -103,6 +111,19 @@ def _rows(folder: RunFolder) -> dict[str, ComparedRow]:
         digest([row.row, row.inputs, list(row.references)]): row
         for row in read_predictions(folder.path)
     }
+
+
+def _corpus_metrics(folders: Sequence[RunFolder]) -> tuple[str, ...]:
+    found = (folder.read_report().metrics.items() for folder in folders)
+    return tuple(
+        dict.fromkeys(name for of_run in found for name, m in of_run if m.kind == "corpus")
+    )
+
+
+_NO_CORPUS = (
+    "belongs to a whole run and not to its rows, so that it cannot be had for the shared rows "
+    "alone; put the models into one spec to compare by it"
+)
 
 
 def _metrics(
@@ -186,10 +207,10 @@ def _model(
     metrics: dict[str, MetricSummary],
 ) -> ComparedModel:
     matrix = np.where(answered[:, None], found.values, np.nan)
-    shares = [summary.scale is not None for summary in metrics.values()]
-    intervals = mean_intervals(matrix, shares=shares, groups=groups, seed=0) if metrics else []
+    scales = [scale_of(summary) for summary in metrics.values()]
+    intervals = mean_intervals(matrix, scales=scales, groups=groups, seed=0) if metrics else []
     scores = {
-        name: score_of(interval, found.failed)
+        name: score_of(interval, int((~found.answered).sum()))
         for name, interval in zip(metrics, intervals, strict=True)
     }
     return ComparedModel(found.label, scores, found.failed)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bakeoff.core.canonical import digest
 from bakeoff.core.errors import InvalidSpec, ModelLoadFailed, UnsupportedOption
 from bakeoff.core.keys import Decoding, KeyParts, key_parts
 from bakeoff.core.modelref import LoadOptions, ModelRef
@@ -15,6 +16,7 @@ from bakeoff.core.requests import DEFAULT_MAX_NEW_TOKENS, GenerationParams, Trun
 from bakeoff.core.specs import ModelEntry, RunSpec
 from bakeoff.engines import describe
 from bakeoff.engines.route import Needs, Route, engine_and_version, route
+from bakeoff.jobs.effective import Asked, effective
 
 _USER = re.compile(r"//[^/@\s]+@")
 GREEDY = GenerationParams(max_new_tokens=DEFAULT_MAX_NEW_TOKENS, temperature=0.0, num_beams=1)
@@ -34,6 +36,7 @@ class Contender:
             the checkpoint, or `default`.
         route: the engine, and why.
         parts: shared part of the generation keys.
+        measured_as: hash of all that a figure of speed hangs on: `parts`, task and prompt.
     """
 
     id: str
@@ -44,6 +47,7 @@ class Contender:
     origins: dict[str, str]
     route: Route
     parts: KeyParts
+    measured_as: str
 
 
 def model_ids(entries: Sequence[ModelEntry]) -> list[str]:
@@ -91,9 +95,10 @@ def model_ref(entry: ModelEntry, base: Path) -> ModelRef:
             "and shown, so the key itself must not stand in it"
         )
     if entry.endpoint:
+        place = _without_password(entry.endpoint).partition("?")[0]
         raise UnsupportedOption(
-            f"endpoint {_without_password(entry.endpoint)!r}: models behind an endpoint arrive in "
-            "a later version; name a local model or hf://org/name",
+            f"endpoint {place!r}: models behind an endpoint arrive in a later version; name a "
+            "local model or hf://org/name",
             option="endpoint",
         )
     if entry.api_key is not None:
@@ -102,8 +107,8 @@ def model_ref(entry: ModelEntry, base: Path) -> ModelRef:
             option="api_key",
         )
     options = {name: getattr(entry, name) for name in LoadOptions.model_fields}
-    for name in ("tokenizer", "adapter"):
-        options[name] = _beside(name, options[name], base)
+    options["tokenizer"] = entry.tokenizer and _beside("tokenizer", entry.tokenizer, base)
+    options["adapter"] = tuple(_beside("adapter", text, base) for text in entry.adapters) or None
     try:
         return ModelRef.parse(entry.model or "", base=base, **options)
     except (ValueError, RuntimeError) as problem:  # RuntimeError: an unknown ~user
@@ -111,10 +116,8 @@ def model_ref(entry: ModelEntry, base: Path) -> ModelRef:
         raise InvalidSpec(_without_password(text)) from problem
 
 
-def _beside(option: str, text: str | None, base: Path) -> str | None:
+def _beside(option: str, text: str, base: Path) -> str:
     """A tokenizer or adapter; a relative path is taken from the spec's folder."""
-    if text is None:
-        return None
     try:
         return ModelRef.parse(text, base=base).uri
     except (ValueError, RuntimeError) as problem:
@@ -148,14 +151,21 @@ def make_contender(
             f"{ref.uri} cannot be read: {problem.strerror or problem}"
         ) from problem
     task.check(facts, entry.prompt)
-    taken = route(facts, Needs(likelihood=task.needs_likelihood(facts)))
+    params = _params(spec, entry, facts)
+    if facts.capabilities.kind != "encoder":
+        _check_together(model_id, params, facts)
+    scored = task.needs_likelihood(facts)
+    asked = Asked(entry.params(), spec.generation.params(), scored)
+    params, idle = effective(params, asked, facts)
+    facts = _told_overrides(facts, params)
+    facts = replace(facts, notices=(*facts.notices, *idle))
+    taken = route(facts, Needs(likelihood=scored, params=params))
+    facts = replace(facts, numerics=taken.numerics or facts.numerics)
     decoding = Decoding(
-        params=_params(spec, entry, facts),
+        params=params,
         truncate=_truncate(spec, entry, facts),
         engine=engine_and_version(taken.engine) if spec.strict_engine else None,
     )
-    if facts.capabilities.kind != "encoder":
-        _check_together(model_id, decoding.params, facts)
     return Contender(
         id=model_id,
         entry=entry,
@@ -165,7 +175,28 @@ def make_contender(
         origins=_origins(spec, entry, facts, decoding.params),
         route=taken,
         parts=key_parts(facts, decoding),
+        measured_as=_measured_as(spec, entry, key_parts(facts, decoding)),
     )
+
+
+def _measured_as(spec: RunSpec, entry: ModelEntry, parts: KeyParts) -> str:
+    prompt = None if entry.prompt is None else entry.prompt.model_dump(mode="json")
+    task = spec.task.model_dump(mode="json", exclude={"reference_is"})  # it is not asked
+    return digest([parts.digest, prompt, task])
+
+
+def _told_overrides(facts: ModelFacts, params: GenerationParams) -> ModelFacts:
+    """The checkpoint's settings as they are said to be applied, without those that are not."""
+    own = [n for n, where in facts.origins.items() if where.startswith("task_specific_params")]
+    lost = [n for n in own if getattr(facts.defaults, n) != getattr(params, n)]
+    if not lost:
+        return facts
+    more = f"; the spec sets {', '.join(lost)} otherwise"
+    notices = tuple(
+        replace(one, text=one.text + more) if one.code == "task-specific-params" else one
+        for one in facts.notices
+    )
+    return replace(facts, notices=notices)
 
 
 def _origins(
@@ -220,4 +251,5 @@ def in_epoch(contender: Contender, epoch: int) -> Contender:
     old = contender.decoding
     decoding = Decoding(old.params, old.truncate, old.engine, epoch)
     parts = key_parts(contender.facts, decoding)
-    return replace(contender, decoding=decoding, parts=parts)
+    measured_as = digest([contender.measured_as, epoch]) if epoch else contender.measured_as
+    return replace(contender, decoding=decoding, parts=parts, measured_as=measured_as)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Literal
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bakeoff.core.report import MetricSummary, Pair, Score, Verdict, Warning
 from bakeoff.core.specs import DecideSpec
+from bakeoff.jobs.intervals import scale_of
+from bakeoff.jobs.ranking import Beside, Better, comparable, placed, rank
 from bakeoff.jobs.scoring import ModelScores, RowUnits, Scored
-from bakeoff.stats.normal import rounded
-from bakeoff.stats.paired import Paired, Setting, Side, compare, compare_all, holm
+from bakeoff.stats.paired import Paired, Setting, Side, adjusted, compare, compare_all
 from bakeoff.stats.verdict import Question
 from bakeoff.stats.verdict import decide as settle
 
@@ -38,26 +38,42 @@ class Decision:
     warnings: tuple[Warning, ...] = ()
 
 
-def decide(
-    spec: DecideSpec | None,
-    metrics: dict[str, MetricSummary],
-    scores: dict[str, dict[str, Score]],
-    units: dict[str, dict[str, RowUnits]],
-    scored: Scored,
-    groups: NDArray[np.intp] | None,
-) -> Decision:
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a decision rests on.
+
+    Attributes:
+        metrics: by name.
+        scores: of each model, by metric.
+        units: values by row, of each model and metric.
+        scored: what the metrics gave.
+        groups: group of each row, or None.
+        limited: models that were asked fewer rows than others: they take no rows away from the
+            others and are put among them by the rows that they share.
+    """
+
+    metrics: dict[str, MetricSummary]
+    scores: dict[str, dict[str, Score]]
+    units: dict[str, dict[str, RowUnits]]
+    scored: Scored
+    groups: NDArray[np.intp] | None
+    limited: Collection[str] = ()
+
+
+def decide(spec: DecideSpec | None, evidence: Evidence) -> Decision:
     """Rank the models on the rows that all have, and compare each pair on the rows of both."""
+    metrics, scores = evidence.metrics, evidence.scores
     metric = deciding_metric(spec, metrics, scores)
     if metric is None:
         return Decision(None, tuple(scores))
     own = {m: s[metric].value if metric in s else None for m, s in scores.items()}
+    by_model = evidence.scored.by_model
     sides = {
-        model: _side(model, units[model][metric], scored.by_model[model][metric])
+        model: _side(model, evidence.units[model][metric], by_model[model][metric])
         for model, value in own.items()
         if value is not None
     }
-    values, warnings = _comparable(metric, own, list(sides.values()))
-    ranking = rank(values, metrics[metric].better)
+    ranking, warnings = _ranked(metrics[metric].better, metric, own, sides, evidence.limited)
     decision = spec or DecideSpec()
     question = Question(
         metric=metric,
@@ -69,7 +85,8 @@ def decide(
     )
     setting = Setting(
         metric=metric,
-        groups=groups,
+        scale=scale_of(metrics[metric]),
+        groups=evidence.groups,
         margin=decision.margin * question.point,
         estimand=decision.estimand,
     )
@@ -83,32 +100,23 @@ def decide(
     return Decision(metric, order, pairs, decided.tiers, decided.verdict, warnings)
 
 
-def _comparable(
-    metric: str, own: Mapping[str, float | None], sides: Sequence[Side]
-) -> tuple[Mapping[str, float | None], tuple[Warning, ...]]:
-    """Values that models can be ranked by: over the rows that all have, where there are any."""
-    if not sides:
-        return own, ()
-    measured = ~np.isnan(np.stack([side.values for side in sides]))
-    shared: NDArray[np.bool_] = np.all(measured, axis=0)
-    rows = int(shared.sum())
-    if (measured == shared).all():
-        return own, ()
-    if not rows:
-        text = f"no row has {metric} of every model: the ranking compares values of different rows"
-        return own, (Warning(code="no-shared-rows", text=text),)
-    text = (
-        f"ranked on the {rows} {'row' if rows == 1 else 'rows'} that all models have; each value "
-        "in the table rests on the model's own rows, each pair on the rows of both"
-    )
-    found = {**own, **{side.model: _value_on(side, shared) for side in sides}}
-    return found, (Warning(code="ranked-on-shared-rows", text=text, rows=rows),)
-
-
-def _value_on(side: Side, rows: NDArray[np.bool_]) -> float:
-    if side.statistics is not None and side.combine is not None:
-        return rounded(float(side.combine(side.statistics[rows].sum(axis=0))))
-    return rounded(float(side.values[rows].mean()))
+def _ranked(
+    better: Better,
+    metric: str,
+    own: Mapping[str, float | None],
+    sides: Mapping[str, Side],
+    limited: Collection[str],
+) -> tuple[tuple[str, ...], tuple[Warning, ...]]:
+    """All models, best first, and what the order rests on."""
+    few = [model for model in sides if model in limited]
+    whole = {model: value for model, value in own.items() if model not in few}
+    values, warnings = comparable(metric, whole, [s for m, s in sides.items() if m not in few])
+    ranking = rank(values, better)
+    for model in few:
+        beside = Beside(sides[model], {m: sides[m] for m in ranking if m in sides})
+        ranking = placed(ranking, beside, better)
+        warnings = (*warnings, beside.warning())
+    return ranking, warnings
 
 
 def _no_baseline(baseline: str, metric: str) -> Warning:
@@ -141,8 +149,7 @@ def _compared(sides: list[Side], setting: Setting, baseline: str | None) -> list
         for b in sides
         if b.model not in [s.model for s in chosen[: place + 1]]
     ]
-    adjusted = holm([pair.p for pair in found])
-    return [replace(pair, p_adjusted=p) for pair, p in zip(found, adjusted, strict=True)]
+    return adjusted(found, setting)
 
 
 def deciding_metric(
@@ -163,17 +170,3 @@ def deciding_metric(
         if summary.better is not None and valued:
             return name
     return None
-
-
-def rank(
-    values: Mapping[str, float | None], better: Literal["higher", "lower"] | None
-) -> tuple[str, ...]:
-    """Keys, best first; without a value last; equals in the order given."""
-
-    def place(key: str) -> tuple[bool, float]:
-        value = values[key]
-        if value is None:
-            return (True, 0.0)
-        return (False, value if better == "lower" else -value)
-
-    return tuple(sorted(values, key=place))

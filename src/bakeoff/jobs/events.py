@@ -15,12 +15,14 @@ class RunStarted:
         folder: where its files lie.
         rows: rows of the data set.
         models: model ids in order.
+        again: whether the folder holds rows of an earlier run.
     """
 
     name: str
     folder: str
     rows: int
     models: tuple[str, ...]
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class ModelPlanned:
         todo: of these, to be generated.
         why: what makes rows of an earlier run useless, in words; empty where nothing does.
         first: ids of the first rows that are to be generated.
+        reused: rows and repeats that are there.
     """
 
     model: str
@@ -39,6 +42,7 @@ class ModelPlanned:
     todo: int
     why: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
+    reused: int = 0
 
 
 @dataclass(frozen=True, slots=True)

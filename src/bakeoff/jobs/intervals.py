@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bakeoff.core.report import Score
+from bakeoff.core.ports import MetricOutput
+from bakeoff.core.report import MetricSummary, Score
 from bakeoff.core.rows import TaskRow
 from bakeoff.jobs.answers import ModelAnswers
 from bakeoff.jobs.scoring import ModelScores, RowUnits, row_units
 from bakeoff.stats.bootstrap import Interval, corpus_interval, mean_intervals
+from bakeoff.stats.scale import Scale
 
 SEED = 0
 
@@ -24,9 +27,17 @@ def group_codes(groups: Sequence[str | None]) -> NDArray[np.intp] | None:
     """
     if all(group is None for group in groups):
         return None
-    names = [f"\0{at}" if group is None else group for at, group in enumerate(groups)]
-    _, codes = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)
-    return codes.astype(np.intp)
+    # By name and not by place, so that the same rows in another order are drawn alike.
+    named = sorted({group for group in groups if group is not None})
+    number = {group: code for code, group in enumerate(named)}
+    lone = count(len(named))
+    codes = [next(lone) if group is None else number[group] for group in groups]
+    return np.array(codes, dtype=np.intp)
+
+
+def scale_of(metric: MetricOutput | MetricSummary) -> Scale:
+    """The scale of a metric's values; where lower is better they may pass it."""
+    return Scale(metric.scale, beyond=metric.better == "lower")
 
 
 def model_units(
@@ -48,14 +59,13 @@ def model_scores(
     intervals: dict[str, Interval] = {}
     if plain:
         matrix = np.column_stack([units[name].values for name in plain])
-        shares = [scores[name].scores.output.scale is not None for name in plain]
-        found = mean_intervals(matrix, shares=shares, groups=groups, seed=SEED)
+        scales = [scale_of(scores[name].scores.output) for name in plain]
+        found = mean_intervals(matrix, scales=scales, groups=groups, seed=SEED)
         intervals |= dict(zip(plain, found, strict=True))
     for name, of_model in scores.items():
         if name not in intervals:
             intervals[name] = _corpus(of_model, units[name], groups)
-    failed = sum(not result.ok for result in answers.results)
-    return {name: _score(scores[name], intervals[name], failed) for name in scores}
+    return {name: _score(scores[name], intervals[name], answers) for name in scores}
 
 
 def _corpus(found: ModelScores, units: RowUnits, groups: NDArray[np.intp] | None) -> Interval:
@@ -65,18 +75,26 @@ def _corpus(found: ModelScores, units: RowUnits, groups: NDArray[np.intp] | None
     return corpus_interval(
         units.statistics[seen],
         found.scores.combine,
+        scale=scale_of(found.scores.output),
         groups=None if groups is None else groups[seen],
         seed=SEED,
     )
 
 
-def _score(found: ModelScores, interval: Interval, failed: int) -> Score:
-    reasons = Counter(reason for reason in found.scores.reasons if reason)
-    return score_of(interval, failed).model_copy(
-        update={
-            "unscored": sum(value is None for value in found.scores.values),
-            "reasons": dict(sorted(reasons.items())),
-        }
+def _score(found: ModelScores, interval: Interval, answers: ModelAnswers) -> Score:
+    """Rows with a value, without one and without a prediction add up to the model's rows."""
+    rows = {result.row for result in answers.results}
+    lines = [
+        (answers.results[place].row, value, reason)
+        for place, value, reason in zip(
+            found.places, found.scores.values, found.scores.reasons, strict=True
+        )
+    ]
+    answered, valued = {row for row, *_ in lines}, {row for row, v, _ in lines if v is not None}
+    why = {row: reason for row, _, reason in reversed(lines) if row not in valued}
+    reasons = Counter(reason for reason in why.values() if reason)
+    return score_of(interval, len(rows - answered)).model_copy(
+        update={"unscored": len(why), "reasons": dict(sorted(reasons.items()))}
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from bakeoff.core.errors import (
     BakeoffError,
@@ -17,7 +18,8 @@ from bakeoff.core.errors import (
 from bakeoff.core.ports import Engine
 from bakeoff.core.report import LatencySummary
 from bakeoff.engines import open_engine
-from bakeoff.jobs.contender import Contender, in_epoch
+from bakeoff.jobs.asking import asked_with
+from bakeoff.jobs.contender import Contender, in_epoch, model_ids
 from bakeoff.jobs.events import ModelFinished, ModelLoading, ModelPlanned, ModelReady, Noticed
 from bakeoff.jobs.execute import FailureLimit, RowSink, Tally, run_rows
 from bakeoff.jobs.faults import cause_of, translated
@@ -25,7 +27,8 @@ from bakeoff.jobs.latency import latency_sample, measure_latency
 from bakeoff.jobs.plan import Outlook, PlannedRow, outlook, planned_rows
 from bakeoff.jobs.planning import Plan, RunOptions
 from bakeoff.jobs.reporting import ModelRecord
-from bakeoff.store.files.journal import JournalIndex, JournalWriter, SegmentHeader
+from bakeoff.jobs.rowlog import RowLog
+from bakeoff.store.files.journal import JournalIndex, JournalWriter, SegmentHeader, journals_of
 from bakeoff.store.files.measurements import (
     Conditions,
     Measurement,
@@ -102,6 +105,18 @@ def _count(limit: FailureLimit, rows: int) -> TooManyFailures | None:
     return None
 
 
+def _kept_elsewhere(running: Running, contender: Contender, index: JournalIndex) -> tuple[str, ...]:
+    """Where rows of the same model are kept that no model of the spec reads any more."""
+    if index.parts:
+        return ()
+    ids = running.plan.spec.models
+    found = journals_of(running.folder.rows(""), str(contender.parts.values["model"]))
+    idle = [name for name in found if name not in model_ids(ids)]
+    if not idle:
+        return ()
+    return (f"rows of this model are kept under the id {idle[0]!r}, and the id names the journal",)
+
+
 def _current(contender: Contender, index: JournalIndex, folder: RunFolder) -> Contender:
     return in_epoch(contender, max(index.epoch, folder.epoch()))
 
@@ -116,6 +131,8 @@ class _ModelWork:
     view: Outlook
     unsettled: int
     """Rows and repeats without a line, as far as is known."""
+    asked: dict[str, Any]
+    """What its rows are asked with, for the header of its segment."""
 
     @classmethod
     def of(cls, running: Running, model_id: str) -> _ModelWork:
@@ -124,17 +141,21 @@ class _ModelWork:
         index = JournalIndex(folder.rows(model_id))
         contender = _current(plan.contenders[model_id], index, folder)
         rows = planned_rows(contender, plan.dataset, plan.roles, plan.spec.repeats)
-        view = outlook(contender, rows, index)
-        running.options.emit(ModelPlanned(model_id, view.total, view.todo, view.why, view.first))
+        asked = asked_with(plan.spec, contender.entry, plan.roles)
+        view = outlook(contender, rows, index, asked)
+        why = view.why or _kept_elsewhere(running, contender, index)
+        running.options.emit(
+            ModelPlanned(model_id, view.total, view.todo, why, view.first, view.reused)
+        )
         folder.log(
             "model",
             model=model_id,
             total=view.total,
             todo=view.todo,
-            why=list(view.why),
+            why=list(why),
             rows=list(view.first),
         )
-        return cls(running, contender, index, view, view.todo)
+        return cls(running, contender, index, view, view.todo, asked)
 
     async def do(self) -> None:
         """Load the model, time a few rows, then carry out what is missing."""
@@ -157,7 +178,7 @@ class _ModelWork:
         name = f"{header.attempt:04d}-{header.writer}"
         with JournalWriter(folder, header) as journal:
             measured = Measurement(
-                parts=self.contender.parts.digest,
+                parts=self.contender.measured_as,
                 conditions=self._conditions(engine),
                 notices=tuple((notice.code, notice.text) for notice in engine.notices),
             )
@@ -170,11 +191,14 @@ class _ModelWork:
         write_measurement(folder, name, measured.model_copy(update=update))
 
     async def _rows(self, engine: Engine, journal: JournalWriter) -> Tally:
-        sink = RowSink(self.contender.id, journal, self.running.limit, self.running.options.emit)
+        told = RowLog(self.running.folder, self.contender.id, self.view.todo)
+        emit = told.beside(self.running.options.emit)
+        sink = RowSink(self.contender.id, journal, self.running.limit, emit)
         try:
             return await run_rows(self.contender, engine, self._todo(), sink)
         finally:
             self.unsettled -= sink.written
+            told.close()
 
     def _header(self, engine: Engine) -> SegmentHeader:
         return SegmentHeader(
@@ -185,6 +209,7 @@ class _ModelWork:
             device=engine.info.device,
             dtype=engine.info.dtype,
             parts=self.contender.parts.values,
+            asked=self.asked,
         )
 
     def _conditions(self, engine: Engine) -> Conditions:

@@ -15,6 +15,7 @@ from bakeoff.core.results import RowError as StoredError
 from bakeoff.core.results import RowResult
 from bakeoff.core.rows import TaskRow
 from bakeoff.datasets.roles import RoleMap
+from bakeoff.jobs.asking import asked_otherwise
 from bakeoff.jobs.contender import Contender
 from bakeoff.store.files.journal import JournalIndex
 
@@ -131,13 +132,19 @@ class RowSet:
         return byte < len(self._bits) and bool(self._bits[byte] >> bit & 1)
 
 
-def outlook(contender: Contender, rows: Iterator[PlannedRow], index: JournalIndex) -> Outlook:
-    """Count without keeping the rows."""
+def outlook(
+    contender: Contender,
+    rows: Iterator[PlannedRow],
+    index: JournalIndex,
+    asked: dict[str, Any] | None = None,
+) -> Outlook:
+    """Count without keeping the rows; `asked` is what they are asked with, see `asked_with`."""
     total = reused = 0
     missing: set[bytes] = set()
     places = RowSet()
     first: dict[str, None] = {}
     changed: dict[str, None] = {}
+    before: list[dict[str, Any]] = []
     parts = contender.parts.values
     for planned in rows:
         total += 1
@@ -148,11 +155,15 @@ def outlook(contender: Contender, rows: Iterator[PlannedRow], index: JournalInde
         places.add(planned.row.index)
         if len(first) < FIRST:
             first[planned.row.id] = None
-        if len(changed) < FIRST and index.holds(parts, planned.row.id, planned.repeat):
-            changed[planned.row.id] = None
+        if len(changed) < FIRST:
+            settings = index.asked(parts, planned.row.id, planned.repeat)
+            if settings:
+                changed[planned.row.id] = None
+                told = [asked] if asked in settings else settings
+                before += [one for one in told if one is not None and one not in before]
     why = _why(contender, index, bool(missing))
     if not why and changed:
-        why = ("their cells or their prompt changed",)
+        why = asked_otherwise(asked or {}, before)
     return Outlook(total, len(missing), reused, why, places, tuple(changed or first))
 
 

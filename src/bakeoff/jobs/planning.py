@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +14,7 @@ from bakeoff.core.rows import Notice
 from bakeoff.core.specs import MetricSpec, RunSpec
 from bakeoff.datasets.roles import RoleMap, map_roles
 from bakeoff.engines.options import EngineOptions
+from bakeoff.jobs.answers import task_rows
 from bakeoff.jobs.contender import Contender, make_contender, model_ids
 from bakeoff.jobs.data import open_run_data
 from bakeoff.jobs.events import EventSink, silent
@@ -52,7 +53,8 @@ class Plan:
     """Everything that is known before a model is loaded.
 
     Attributes:
-        spec: as given, its data set copied into the run where it came from a stream.
+        spec: as given, its data set copied into the run where it came from a stream, its task as
+            the rows settled it.
         broken: models that could not be described, and why.
         notices: of data, columns, metrics and models.
         total_rows: of the data set.
@@ -100,13 +102,14 @@ def make_plan(spec: RunSpec, options: RunOptions) -> Plan:
     metrics = build_metrics(default if spec.metrics is None else spec.metrics)
     data = open_run_data(spec.dataset, options.base, options.folder, options.stdin)
     spec, dataset = spec.model_copy(update={"dataset": data.spec}), data.dataset
-    roles = map_roles(dataset, spec.columns, task.roles)
+    roles = map_roles(dataset, spec.columns, task.roles, task.blank_is_answer)
     if spec.decide and spec.decide.metric is not None:
         check_deciding(spec.decide.metric, metrics)
     metrics, left_out = runnable(metrics)
     plan = Plan(spec, dataset, roles, task, metrics, {}, {}, [], roles.rows)
     plan.notices += [*dataset.notices, *roles.notices, *left_out]
     _add_contenders(plan, options)
+    _settle(plan)
     if spec.decide and spec.decide.baseline is not None:
         ids = tuple(model_ids(spec.models))
         if spec.decide.baseline not in ids:
@@ -117,11 +120,13 @@ def make_plan(spec: RunSpec, options: RunOptions) -> Plan:
 def _add_contenders(plan: Plan, options: RunOptions) -> None:
     ids = model_ids(plan.spec.models)
     for number, (model_id, entry) in enumerate(zip(ids, plan.spec.models, strict=True)):
-        plan.task.check_columns(plan.dataset.columns, entry.prompt)
         try:
+            plan.task.check_columns(plan.dataset.columns, entry.prompt)
             made = make_contender(plan.spec, entry, model_id, plan.task, options.base)
         except CallerError as problem:
-            problem.args = (f"models[{number}] ({model_id}): {problem.message}",)
+            said = problem.message.removeprefix(f"{model_id}: ")
+            whose = "" if said.startswith("task.") else f"models[{number}] ({model_id}): "
+            problem.args = (whose + said,)
             problem.message = problem.args[0]
             raise
         except ModelError as problem:
@@ -132,7 +137,27 @@ def _add_contenders(plan: Plan, options: RunOptions) -> None:
             raise unknown("column", column, plan.dataset.columns)
         plan.contenders[model_id] = made
         plan.notices += _named(model_id, made.facts.notices)
+        plan.notices += [one for one in made.route.notices if one not in plan.notices]
         plan.notices += plan.task.notices(made.facts, entry.prompt)
+
+
+def _settle(plan: Plan) -> None:
+    """Let the task see all rows, where answers are compared with references."""
+    if not any(metric.needs_reference for metric in plan.metrics):
+        return
+    read = {made.facts.reads_column for made in plan.contenders.values()}
+    settled = plan.task.settled(
+        task_rows(plan.dataset, plan.roles),
+        sorted(column for column in read if column is not None),
+        plan.roles.columns.get("reference", ()),
+    )
+    plan.task = settled.task
+    plan.notices += settled.notices
+    plan.contenders = {
+        model_id: replace(made, task=settled.task) for model_id, made in plan.contenders.items()
+    }
+    if settled.spec is not None:
+        plan.spec = plan.spec.model_copy(update={"task": settled.spec})
 
 
 def _named(model_id: str, notices: Sequence[Notice]) -> list[Notice]:

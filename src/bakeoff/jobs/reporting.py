@@ -27,7 +27,7 @@ from bakeoff.jobs.answers import (
 )
 from bakeoff.jobs.compared import Answered, compared_rows, row_scores
 from bakeoff.jobs.contender import Contender
-from bakeoff.jobs.deciding import Decision, decide
+from bakeoff.jobs.deciding import Decision, Evidence, decide
 from bakeoff.jobs.intervals import group_codes, model_scores, model_units
 from bakeoff.jobs.page.render import write_page
 from bakeoff.jobs.scoring import Scored, score_all
@@ -85,7 +85,7 @@ def write_outputs(record: RunRecord, notices: Sequence[Notice], folder: RunFolde
     blank = blank_answers(references)
     mixed = [notice for one in answers for notice in mixed_conditions(one)]
     found = [*notices, *blank, *_loading_notices(record, folder), *mixed, *scored.notices]
-    warnings = report_warnings(report, found, damage, record.stopped)
+    warnings = report_warnings(report, found, damage, record.stopped, record.spec.repeats)
     report = report.model_copy(update={"warnings": warnings})
     answered = Answered(rows, answers, record.spec.repeats, references)
     write_predictions(folder.path, compared_rows(answered, scored))
@@ -101,7 +101,7 @@ def _loading_notices(record: RunRecord, folder: RunFolder) -> list[Notice]:
         Notice(code, f"{model_id}: {text}")
         for model_id, model in record.models.items()
         if model.contender is not None
-        for measured in read_measurements(folder.rows(model_id), model.contender.parts.digest)
+        for measured in read_measurements(folder.rows(model_id), model.contender.measured_as)
         for code, text in measured.notices
     ]
 
@@ -143,7 +143,9 @@ def _report(
     }
     models = {a.model: _summary(record, a, folder) for a in answers}
     metrics = _metric_summaries(scored)
-    decision = decide(record.spec.decide, metrics, scores, units, scored, groups)
+    asked = {a.model: len(a.results) for a in answers}
+    limited = [m for m, rows in asked.items() if rows < max(asked.values())]
+    decision = decide(record.spec.decide, Evidence(metrics, scores, units, scored, groups, limited))
     return Report(
         name=record.spec.name,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -171,7 +173,7 @@ def _summary(record: RunRecord, answers: ModelAnswers, folder: RunFolder) -> Mod
     if model.contender is None:
         entry = dict(zip(record.models, record.spec.models, strict=True))[answers.model]
         return failed_summary(entry.model or entry.endpoint or "", entry.engine, answers)
-    measured = read_measurements(folder.rows(answers.model), model.contender.parts.digest)
+    measured = read_measurements(folder.rows(answers.model), model.contender.measured_as)
     return model_summary(model.contender, answers, measured, model.reused)
 
 
@@ -212,7 +214,15 @@ def _status(
 
 def _versions() -> dict[str, str]:
     found = {"bakeoff": __version__, "python": platform.python_version()}
-    for name in ("torch", "transformers", "tokenizers", "sacrebleu", "rouge-score", "numpy"):
+    for name in (
+        "torch",
+        "transformers",
+        "ctranslate2",
+        "tokenizers",
+        "sacrebleu",
+        "rouge-score",
+        "numpy",
+    ):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -18,6 +19,7 @@ from bakeoff.jobs.modelwork import Running, one_model, untouched
 from bakeoff.jobs.planning import Plan, RunOptions, make_plan, refuse_later_features
 from bakeoff.jobs.reporting import ModelRecord, RunRecord, write_outputs
 from bakeoff.jobs.specfile import check_numbers
+from bakeoff.jobs.spechints import hinted
 from bakeoff.store.files.journal import newest_epoch
 from bakeoff.store.files.runfolder import RunFolder
 
@@ -38,8 +40,18 @@ async def run(spec: RunSpec, options: RunOptions) -> Report:
         stack.enter_context(
             folder.locked(options.wait, lambda text: options.emit(Noticed("run-locked", text)))
         )
-        plan = make_plan(spec, options)
+        with hinted(spec):
+            plan = make_plan(spec, options)
+        return await _logged(plan, folder, options)
+
+
+async def _logged(plan: Plan, folder: RunFolder, options: RunOptions) -> Report:
+    """Carry out; the log tells of an end by Ctrl-C or SIGTERM."""
+    try:
         return await _carry_out(plan, folder, options)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        folder.log("interrupted")
+        raise
 
 
 async def _carry_out(plan: Plan, folder: RunFolder, options: RunOptions) -> Report:
@@ -47,7 +59,8 @@ async def _carry_out(plan: Plan, folder: RunFolder, options: RunOptions) -> Repo
     ids = tuple(model_ids(plan.spec.models))
     folder.write_spec(frozen_spec(plan.spec, plan.roles, plan.contenders, plan.metrics))
     folder.log("run", name=plan.spec.name, rows=plan.total_rows, models=list(ids))
-    emit(RunStarted(plan.spec.name, str(folder.path), plan.total_rows, ids))
+    again = folder.rows("").is_dir()
+    emit(RunStarted(plan.spec.name, str(folder.path), plan.total_rows, ids, again))
     for notice in plan.notices:
         emit(Noticed(notice.code, notice.text))
     if options.fresh:

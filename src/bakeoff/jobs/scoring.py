@@ -159,7 +159,7 @@ def _slice(scores: Scores, start: int, end: int) -> Scores:
 
 @dataclass(frozen=True, slots=True)
 class RowUnits:
-    """A model's scores by row, repeats averaged or summed: what resampling draws from.
+    """A model's scores by row, repeats averaged: what resampling draws from.
 
     Attributes:
         rows: row ids in order of the data.
@@ -193,6 +193,8 @@ def row_units(scored: ModelScores, answers: ModelAnswers, order: dict[str, int])
     if scored.scores.statistics is not None:
         statistics = np.zeros((size, scored.scores.statistics.shape[1]))
         np.add.at(statistics, where[seen], scored.scores.statistics[seen])
+        # Averaged as values are: a row of which one repeat failed weighs no less than others.
+        statistics /= np.maximum(counts, 1.0)[:, None]
     noise = _noise(values[seen], where[seen], means, counts)
     repeats = int(counts.max(initial=1))
     return RowUnits(tuple(order), means, statistics, counts > 0, noise, repeats)

@@ -13,6 +13,7 @@ from bakeoff.core.rows import Notice, TaskRow
 from bakeoff.datasets.roles import RoleMap
 from bakeoff.jobs.answers import ModelAnswers
 from bakeoff.jobs.contender import Contender
+from bakeoff.store.files.journal import SegmentHeader
 from bakeoff.store.files.measurements import Measurement, comparable
 
 
@@ -46,12 +47,13 @@ def model_summary(
     return ModelSummary(
         reference=_reference(contender),
         identity=facts.identity,
-        engine=contender.route.engine,
+        engine=header.engine if header else contender.route.engine,
         version=header.version if header else "",
         device=header.device if header else "",
         dtype=header.dtype if header else "",
+        adapters=facts.ref.adapters,
         numerics=facts.numerics,
-        why=contender.route.why,
+        why=_why(contender, header),
         generation=contender.decoding.params.said(),
         origins=contender.origins,
         prefix=facts.prefix,
@@ -63,6 +65,14 @@ def model_summary(
         latency=next((m.latency for m in reversed(measured) if m.latency), None),
         **counts,
     )
+
+
+def _why(contender: Contender, header: SegmentHeader | None) -> str:
+    """Why this engine; rows may be kept that another one made, whose texts are the same."""
+    taken = contender.route
+    if header is None or header.engine == taken.engine:
+        return taken.why
+    return f"made the rows that are kept; {taken.engine} would make others: {taken.why}"
 
 
 def mixed_conditions(answers: ModelAnswers) -> list[Notice]:

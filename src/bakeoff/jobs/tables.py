@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 
 from bakeoff.core.errors import RunDamaged
 from bakeoff.core.report import ComparedAnswer, ComparedRow, RowScore
+from bakeoff.jobs.csvlines import CsvLines
 from bakeoff.store.files.atomic import replacing
 
 BATCH = 2000
@@ -62,12 +62,13 @@ def write_predictions(folder: Path, rows: Iterable[ComparedRow]) -> None:
         pq.ParquetWriter(columns, _PREDICTIONS, compression="zstd") as parquet,
         text.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
     ):
-        plain = csv.DictWriter(file, names, lineterminator="\n")
-        plain.writeheader()
+        plain = CsvLines(file)
+        plain.write(names)
         lines = (line for row in rows for line in _lines(row))
         while batch := list(islice(lines, BATCH)):
             parquet.write_table(pa.Table.from_pylist(batch, schema=_PREDICTIONS))
-            plain.writerows(_flat(line) for line in batch)
+            for line in map(_flat, batch):
+                plain.write(line[name] for name in names)
 
 
 def _lines(row: ComparedRow) -> Iterator[dict[str, Any]]:

@@ -9,10 +9,13 @@ from typing import Any, ClassVar
 from bakeoff.core.ports import MetricInput, MetricOutput
 from bakeoff.metrics.options import Options
 from bakeoff.metrics.rowwise import NO_REFERENCE, RowMetric, RowValues, Unscored
+from bakeoff.metrics.words import composed
 
 
 class ExactMatch(RowMetric):
-    """1 where the prediction equals a reference, else 0; outer white space is left out of it.
+    """1 where the prediction equals a reference, else 0.
+
+    Outer white space is left out of it, and texts are compared in Unicode's composed form (NFC).
 
     Options:
         ignore_case: compare without case. Default false.
@@ -43,11 +46,10 @@ class ExactMatch(RowMetric):
         """What is left out of the comparison."""
         case = "no" if self._ignore_case else "yes"
         punctuation = "no" if self._ignore_punctuation else "yes"
-        return f"refs:any|strip:yes|case:{case}|punct:{punctuation}"
+        return f"refs:any|strip:yes|norm:nfc|case:{case}|punct:{punctuation}"
 
     def _normal(self, text: str) -> str:
-        if self._ignore_case:
-            text = text.casefold()
+        text = composed(text, self._ignore_case)
         if self._ignore_punctuation:
             kept = (c for c in text if not unicodedata.category(c).startswith("P"))
             return " ".join("".join(kept).split())

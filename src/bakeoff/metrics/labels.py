@@ -10,19 +10,23 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bakeoff.core.errors import InvalidSpec
 from bakeoff.core.ports import Metric, MetricInput, MetricOutput, Scores
 from bakeoff.core.rows import Notice
 from bakeoff.metrics.options import Options
 from bakeoff.metrics.rowwise import NO_REFERENCE, RowMetric, RowValues, Unscored
+from bakeoff.metrics.words import composed
 
 
 def label(text: str, ignore_case: bool) -> str:
-    """A label as it is compared: outer white space gone, without case where asked."""
-    return text.strip().casefold() if ignore_case else text.strip()
+    """A label as it is compared: NFC, outer white space gone, without case where asked."""
+    return composed(text, ignore_case).strip()
 
 
 class Accuracy(RowMetric):
-    """1 where the label equals a reference, else 0; outer white space is left out of it.
+    """1 where the label equals a reference, else 0.
+
+    Outer white space is left out of it, and labels are compared in Unicode's composed form (NFC).
 
     Options:
         ignore_case: compare without case. Default false.
@@ -47,7 +51,7 @@ class Accuracy(RowMetric):
 
     def signature(self) -> str:
         """How labels are compared."""
-        return f"refs:any|strip:yes|case:{'no' if self._ignore_case else 'yes'}"
+        return f"refs:any|strip:yes|norm:nfc|case:{'no' if self._ignore_case else 'yes'}"
 
 
 OWN = 50
@@ -95,7 +99,7 @@ class MacroF1(Metric):
     drives the mean to 0.
 
     Options:
-        labels: the labels to average over. Default: those that occur.
+        labels: the labels to average over, each once. Default: those that occur.
         ignore_case: compare without case. Default false.
     """
 
@@ -105,7 +109,7 @@ class MacroF1(Metric):
         """Read the options; see the class."""
         given = Options(self.name, options, ("labels", "ignore_case"))
         self._ignore_case = given.flag("ignore_case")
-        self._labels = tuple(label(text, self._ignore_case) for text in given.texts("labels"))
+        self._labels = _distinct(given.texts("labels"), self._ignore_case)
 
     def outputs(self) -> tuple[MetricOutput, ...]:
         """Macro-averaged F1, 0 to 1."""
@@ -152,7 +156,26 @@ class MacroF1(Metric):
     def _signature(self) -> str:
         over = "given" if self._labels else "seen"
         case = "no" if self._ignore_case else "yes"
-        return f"labels:{over}|strip:yes|case:{case}|zero-division:0|rows:right-or-wrong"
+        return f"labels:{over}|strip:yes|norm:nfc|case:{case}|zero-division:0|rows:right-or-wrong"
+
+
+def _distinct(labels: Sequence[str], ignore_case: bool) -> tuple[str, ...]:
+    """The labels as they are compared.
+
+    Raises:
+        InvalidSpec: one is there twice, and would count twice in the mean.
+    """
+    found: dict[str, str] = {}
+    for text in labels:
+        compared = label(text, ignore_case)
+        if compared in found:
+            other = found[compared]
+            twice = f"{text!r} twice" if text == other else f"{other!r} and {text!r}, one label"
+            raise InvalidSpec(
+                f"metric 'macro_f1': option 'labels' names {twice}; give each label once"
+            )
+        found[compared] = text
+    return tuple(found)
 
 
 def _count(counts: NDArray[np.float64], place: Mapping[str, int], said: str, true: str) -> None:

@@ -26,7 +26,7 @@ class Squad(RowMetric):
     """Token F1 (`squad_f1`) and exact match (`squad_em`) against the best reference.
 
     A reference that is empty after normalisation means "there is no answer": both empty is 1, one
-    empty is 0.
+    empty is 0. Beside another reference it counts for nothing, as in SQuAD 2.
 
     Options:
         no_answer: whether a row without any reference means "there is no answer" too, as an empty
@@ -53,7 +53,7 @@ class Squad(RowMetric):
         if not references:
             return Unscored(NO_REFERENCE)
         prediction = normal(item.prediction)
-        answers = [normal(text) for text in references]
+        answers = [answer for text in references if (answer := normal(text))] or [""]
         f1 = max(self._f1(answer, prediction) for answer in answers)
         return f1, float(prediction in answers)
 

@@ -52,6 +52,18 @@ class Words:
         return found
 
 
+def composed(text: str, ignore_case: bool = False) -> str:
+    """A text as whole texts are compared: in Unicode's composed form (NFC), without case if asked.
+
+    `é` is one character in one file and a letter with an accent in another.
+    """
+    if text.isascii():
+        return text.casefold() if ignore_case else text
+    if ignore_case:  # on separate marks, as Unicode defines caseless matching
+        text = unicodedata.normalize("NFD", text).casefold()
+    return unicodedata.normalize("NFC", text)
+
+
 def has_words(text: str) -> bool:
     """Whether `Words` finds any word in a text."""
     return _WORD_CHARACTER.search(text) is not None

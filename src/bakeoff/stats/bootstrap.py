@@ -8,17 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bakeoff.stats.normal import NORMAL, Z, rounded, t_quantile
+from bakeoff.stats.careful import FEW, LEVELS, careful_ends, careful_words
+from bakeoff.stats.normal import Z, rounded
 from bakeoff.stats.resampling import Floats, Groups, Units, draws_for, gather, group_sums, weights
+from bakeoff.stats.scale import OPEN, RULE_OF_THREE, SHARE, Bounds, Scale, limits, rule_of_three
 
 Combine = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-FEW = 100
-"""Below this many units an interval is bias-corrected (BCa) and widened to Student's t."""
 MANY = 100_000
 """Above this many units a mean gets the normal interval, which its bootstrap tends to."""
 WILSON = "Wilson score interval of a share"
-_LEVELS = (0.025, 0.975)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,73 +41,99 @@ class Interval:
 def mean_interval(
     values: NDArray[np.float64],
     *,
+    scale: Scale = SHARE,
     groups: NDArray[np.intp] | None = None,
     seed: int = 0,
     draws: int | None = None,
 ) -> Interval:
     """The mean of one column; see `mean_intervals`."""
     column = np.asarray(values, dtype=np.float64).reshape(-1, 1)
-    return mean_intervals(column, groups=groups, seed=seed, draws=draws)[0]
+    return mean_intervals(column, scales=[scale], groups=groups, seed=seed, draws=draws)[0]
 
 
 def mean_intervals(
     matrix: NDArray[np.float64],
     *,
-    shares: Sequence[bool] | None = None,
+    scales: Sequence[Scale] | None = None,
     groups: NDArray[np.intp] | None = None,
     seed: int = 0,
     draws: int | None = None,
 ) -> list[Interval]:
-    """Means of columns that share their rows, with 95 % intervals.
+    """Means of columns, with 95 % intervals; rows without a value have no say in them.
 
-    - shares (rows of zeros and ones), without groups: Wilson's score interval;
+    - right or wrong (rows of zeros and full scores), without groups: Wilson's score interval; in
+      groups with equal shares: Wilson over groups;
+    - other rows (or groups) that are all equal: the rule of three, or none on an open scale;
     - fewer than 100 rows (or groups): bias-corrected and accelerated bootstrap (Efron 1987) or
       Student's t, whichever end lies further out (alone, either covers too rarely in small
-      samples), within the range of the draws;
+      samples), within the metric's scale;
     - up to 100,000: percentile bootstrap; above: the normal interval, which it tends to;
-    - no row, one row, one group, or all values equal: no interval, and `method` says so. Shares
-      in groups that all hold only zeros, or only ones: Wilson over groups.
+    - no row, one row, one group: no interval, and `method` says so.
 
     Args:
         matrix: shape (rows, metrics); NaN is "not measured". Repeats of a row are averaged before.
-        shares: for each column, whether zeros and ones are wrong and right; false for open
-            scales, where they are amounts. Default: all are.
+        scales: of each column. Default: all from 0 to 1.
         groups: rows with one number are drawn together.
-        seed: of the draws; the same seed draws the same rows for every column.
+        seed: of the draws; the same seed draws the same for columns that have the same rows.
         draws: number of draws; default `draws_for`.
     """
     matrix = np.asarray(matrix, dtype=np.float64)
-    kinds = [True] * matrix.shape[1] if shares is None else shares
-    settled = [
-        _settled(column, groups, share) for column, share in zip(matrix.T, kinds, strict=True)
-    ]
-    open_columns = [at for at, found in enumerate(settled) if found is None]
-    if open_columns:
-        units = gather(matrix[:, open_columns], groups)
-        kind = "rows" if groups is None else "groups"
-        for at, found in zip(open_columns, _resampled(units, seed, draws, kind), strict=True):
-            settled[at] = found
-    return [found for found in settled if found is not None]
+    kinds = [SHARE] * matrix.shape[1] if scales is None else list(scales)
+    measured = ~np.isnan(matrix)
+    alike: dict[bytes, list[int]] = {}
+    for at in range(matrix.shape[1]):
+        alike.setdefault(measured[:, at].tobytes(), []).append(at)
+    found: dict[int, Interval] = {}
+    for columns in alike.values():
+        seen = measured[:, columns[0]]
+        part = matrix[np.ix_(seen, np.array(columns))]
+        of_rows = None if groups is None else groups[seen]
+        intervals = _measured(part, [kinds[at] for at in columns], of_rows, seed, draws)
+        found |= dict(zip(columns, intervals, strict=True))
+    return [found[at] for at in range(matrix.shape[1])]
 
 
-def _settled(column: Floats, groups: Groups | None, share: bool) -> Interval | None:
-    """The interval where no bootstrap is needed."""
-    seen = ~np.isnan(column)
-    values, n = column[seen], int(seen.sum())
+def _measured(
+    matrix: Floats, scales: Sequence[Scale], groups: Groups | None, seed: int, draws: int | None
+) -> list[Interval]:
+    """Intervals of columns without holes."""
+    n = len(matrix)
     if n == 0:
-        return Interval(None, None, None, "nothing was measured", 0)
-    mean = rounded(float(values.mean()))
-    units = n if groups is None else len(np.unique(groups[seen]))
-    if units == 1:
-        what = "one row" if n == 1 else "one group"
-        return Interval(mean, None, None, f"{what}: no interval", n)
-    equal = bool((values == values[0]).all())
-    binary = share and bool(np.isin(values, (0.0, 1.0)).all())
-    if binary and (groups is None or equal):
-        low, high = wilson(mean * units, units)
-        return Interval(mean, low, high, WILSON if groups is None else f"{WILSON}, over groups", n)
+        return [Interval(None, None, None, "nothing was measured", 0) for _ in scales]
+    units = gather(matrix, groups)
+    if len(units.sums) == 1:
+        method = f"one {'row' if n == 1 else 'group'}: no interval"
+        return [Interval(rounded(float(m)), None, None, method, n) for m in matrix.mean(axis=0)]
+    kind = "rows" if groups is None else "groups"
+    settled = [
+        _settled(column, means, scale, kind)
+        for column, means, scale in zip(
+            matrix.T, (units.sums / units.counts).T, scales, strict=True
+        )
+    ]
+    left = [at for at, interval in enumerate(settled) if interval is None]
+    if left:
+        open_units = Units(units.sums[:, left], units.counts)
+        ends = [limits(scales[at].bounds, matrix[:, at]) for at in left]
+        for at, interval in zip(left, _resampled(open_units, ends, seed, draws, kind), strict=True):
+            settled[at] = interval
+    return [interval for interval in settled if interval is not None]
+
+
+def _settled(values: Floats, means: Floats, scale: Scale, kind: str) -> Interval | None:
+    """The interval where no bootstrap is needed; `means` are those of the units."""
+    n, units, mean = len(values), len(means), rounded(float(values.mean()))
+    equal = scale.alike(means)
+    if scale.binary(values) and (kind == "rows" or equal):
+        full = scale.full or 1.0
+        low, high = (full * end for end in wilson(mean / full * units, units))
+        return Interval(mean, low, high, WILSON if kind == "rows" else f"{WILSON}, over groups", n)
     if equal:
-        return Interval(mean, None, None, "all rows equal: no interval", n)
+        ends = rule_of_three(mean, units, scale.bounds)
+        if ends is None:
+            return Interval(mean, None, None, f"all {kind} equal: no interval", n)
+        low, high = map(rounded, ends)
+        return Interval(mean, low, high, f"all {kind} equal: {RULE_OF_THREE}", n)
     return None
 
 
@@ -123,105 +148,58 @@ def wilson(successes: float, n: int) -> tuple[float, float]:
     return rounded(low), rounded(high)
 
 
-def _resampled(units: Units, seed: int, draws: int | None, kind: str) -> list[Interval]:
-    size = len(units.sums)
-    total, count = units.sums.sum(axis=0), units.counts.sum(axis=0)
-    value = total / count
+def _resampled(
+    units: Units, ends: Sequence[Bounds], seed: int, draws: int | None, kind: str
+) -> list[Interval]:
+    size, rows = len(units.sums), int(units.counts.sum())
+    total = units.sums.sum(axis=0)
+    value = total / rows
     if size > MANY:
         half = Z * _standard_error(units, value)
         bounds = np.stack([value - half, value + half])
         method = f"normal interval: more than {MANY:,} {kind}, where the bootstrap tends to it"
     else:
         number = draws_for(size) if draws is None else draws
-        drawn = np.concatenate([_means(w, units) for w in weights(size, number, seed)])
-        left_out = (total - units.sums) / np.maximum(count - units.counts, 1.0)
-        bounds, name = _bounds(value, drawn, left_out)
-        method = _in_words(name, kind, number)
+        drawn = np.concatenate(
+            [w @ units.sums / (w @ units.counts) for w in weights(size, number, seed)]
+        )
+        left_out = (total - units.sums) / (rows - units.counts)
+        bounds = _bounds(value, drawn, left_out)
+        method = in_words(size, kind, number)
+    bounds = np.clip(bounds, *np.array(ends).T)
     return [
-        Interval(rounded(value[at]), rounded(low), rounded(high), method, int(count[at]))
+        Interval(rounded(value[at]), rounded(low), rounded(high), method, rows)
         for at, (low, high) in enumerate(bounds.T)
     ]
 
 
-def _in_words(name: str, kind: str, draws: int) -> str:
-    if name == "BCa/t":
-        what = f"bias-corrected (BCa) bootstrap over {kind}, {draws:,} draws"
-        return f"{what}, or Student's t where it reaches further"
-    return f"{name} bootstrap over {kind}, {draws:,} draws"
-
-
-def _means(weight: Floats, units: Units) -> Floats:
-    counts = weight @ units.counts
-    # A draw without one measured row (possible where few rows are measured) tells nothing.
-    return np.where(counts > 0, weight @ units.sums / np.maximum(counts, 1.0), np.nan)
+def in_words(units: int, kind: str, draws: int) -> str:
+    """The name of the bootstrap that so many rows (or groups) get."""
+    if units < FEW:
+        return careful_words(kind, draws)
+    return f"percentile bootstrap over {kind}, {draws:,} draws"
 
 
 def _standard_error(units: Units, value: Floats) -> Floats:
     size = len(units.sums)
     residuals = units.sums - units.counts * value
-    found = np.sqrt((residuals**2).sum(axis=0) * size / (size - 1)) / units.counts.sum(axis=0)
+    found = np.sqrt((residuals**2).sum(axis=0) * size / (size - 1)) / units.counts.sum()
     return np.asarray(found)
 
 
-def _bounds(value: Floats, drawn: Floats, left_out: Floats) -> tuple[Floats, str]:
-    """Ends of the intervals, shape (2, k), and the method's name."""
+def _bounds(value: Floats, drawn: Floats, left_out: Floats) -> Floats:
+    """Ends of the intervals, shape (2, k)."""
     if len(left_out) >= FEW:
-        return np.nanquantile(drawn, _LEVELS, axis=0), "percentile"
-    ends = [_careful(value[at], drawn[:, at], left_out[:, at]) for at in range(len(value))]
-    return np.stack(ends, axis=1), "BCa/t"
-
-
-def _careful(value: float, drawn: Floats, left_out: Floats) -> Floats:
-    """The outer ends of BCa and Student's t, within the range of the draws."""
-    size = len(left_out)
-    low, high = np.nanquantile(drawn, bca_levels(value, drawn, left_out))
-    error = np.sqrt((size - 1) / size * np.sum((left_out - left_out.mean()) ** 2))
-    half = t_quantile(size - 1) * error
-    ends = np.array([min(low, value - half), max(high, value + half)])
-    return np.asarray(np.clip(ends, np.nanmin(drawn), np.nanmax(drawn)))
-
-
-def careful_interval(values: Floats, seed: int) -> Interval:
-    """The mean of at least two values by the outer ends of BCa and Student's t, for any number."""
-    value, size = float(values.mean()), len(values)
-    column = values.reshape(-1, 1)
-    units = Units(column, np.ones_like(column))
-    number = draws_for(size)
-    drawn = np.concatenate([_means(w, units) for w in weights(size, number, seed)])[:, 0]
-    left_out = (values.sum() - values) / (size - 1)
-    low, high = _careful(value, drawn, left_out)
-    method = _in_words("BCa/t", "rows", number)
-    return Interval(rounded(value), rounded(low), rounded(high), method, size)
-
-
-def bca_levels(value: float, drawn: Floats, left_out: Floats) -> tuple[float, float]:
-    """Quantiles of the draws that a BCa interval takes instead of 2.5 % and 97.5 %.
-
-    Args:
-        value: the statistic.
-        drawn: its bootstrap draws.
-        left_out: the statistic without each unit in turn (jackknife).
-    """
-    drawn = drawn[~np.isnan(drawn)]
-    below = (np.sum(drawn < value) + np.sum(drawn <= value)) / (2 * len(drawn))
-    if not 0.0 < below < 1.0:
-        return _LEVELS
-    bias = NORMAL.inv_cdf(float(below))
-    centred = left_out.mean() - left_out
-    spread = float(np.sum(centred**2)) ** 1.5
-    acceleration = float(np.sum(centred**3)) / (6.0 * spread) if spread > 0 else 0.0
-    ends = []
-    for level in _LEVELS:
-        shifted = bias + NORMAL.inv_cdf(level)
-        slope = 1.0 - acceleration * shifted
-        ends.append(NORMAL.cdf(bias + shifted / slope) if slope > 0 else level)
-    return min(ends), max(ends)
+        return np.asarray(np.quantile(drawn, LEVELS, axis=0))
+    ends = [careful_ends(value[at], drawn[:, at], left_out[:, at]) for at in range(len(value))]
+    return np.array(ends).T
 
 
 def corpus_interval(
     statistics: NDArray[np.float64],
     combine: Combine,
     *,
+    scale: Scale = OPEN,
     groups: NDArray[np.intp] | None = None,
     seed: int = 0,
     draws: int | None = None,
@@ -234,6 +212,7 @@ def corpus_interval(
     Args:
         statistics: shape (rows, k), sufficient statistics that add up.
         combine: summed statistics, shape (k,) or (draws, k), to the value.
+        scale: of the value.
         groups: rows with one number are drawn together.
         seed: of the draws.
         draws: number of draws; default `draws_for`.
@@ -248,13 +227,18 @@ def corpus_interval(
     value = rounded(float(combine(total)))
     if len(table) == 1:
         return Interval(value, None, None, f"one {kind[:-1]}: no interval", n)
-    drawn, number = corpus_draws([(table, combine)], seed, draws)
-    if np.ptp(drawn[0]) < 1e-12:
+    (drawn,), number = corpus_draws([(table, combine)], seed, draws)
+    if scale.alike(drawn):
         return Interval(value, None, None, "all draws equal: no interval", n)
-    left_out = combine(total - table).reshape(-1, 1)
-    bounds, name = _bounds(np.array([value]), drawn[0].reshape(-1, 1), left_out)
-    method = _in_words(name, kind, number)
-    return Interval(value, rounded(bounds[0, 0]), rounded(bounds[1, 0]), method, n)
+    low, high = corpus_ends(value, drawn, combine(total - table))
+    low, high = np.clip((low, high), *limits(scale.bounds, drawn))
+    return Interval(value, rounded(low), rounded(high), in_words(len(table), kind, number), n)
+
+
+def corpus_ends(value: float, drawn: Floats, left_out: Floats) -> tuple[float, float]:
+    """Ends for one corpus metric, or the difference of two; arguments as in `careful_ends`."""
+    bounds = _bounds(np.array([value]), drawn.reshape(-1, 1), left_out.reshape(-1, 1))
+    return float(bounds[0, 0]), float(bounds[1, 0])
 
 
 def corpus_draws(

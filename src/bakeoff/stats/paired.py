@@ -7,8 +7,10 @@ Which method is taken (`compare` decides by the data):
 | right or wrong | Newcombe's score interval for pairs | exact McNemar |
 | other scores, 100 rows or more | Student's t | sign-flip permutation |
 | other scores, fewer or skewed | outer ends of BCa and t | sign-flip permutation |
+| other scores, all differences equal | rule of three, or none | sign-flip permutation |
 | groups of rows | cluster-robust t | sign-flip by group |
-| corpus metric | paired bootstrap over rows or groups | approximate randomisation |
+| corpus metric, 100 rows (groups) or more | paired bootstrap | approximate randomisation |
+| corpus metric, fewer | outer ends of BCa and t | approximate randomisation |
 | exactly these rows | t from the spread between repeats | t |
 """
 
@@ -17,27 +19,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import ceil, isfinite
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bakeoff.stats.apart import FEWEST, settled
 from bakeoff.stats.differences import (
     Found,
     Side,
     corpus_metric,
     difference,
     grouped,
-    is_binary,
     plain,
     right_or_wrong,
     these_rows,
 )
 from bakeoff.stats.normal import Z, rounded
-from bakeoff.stats.planning import rows_to_settle
+from bakeoff.stats.planning import MOST, rows_to_settle
 from bakeoff.stats.resampling import Groups
+from bakeoff.stats.scale import SHARE, Scale, units_for
 
-__all__ = ["Paired", "Setting", "Side", "compare", "compare_all", "holm"]
+__all__ = ["Paired", "Setting", "Side", "adjusted", "compare", "compare_all", "holm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class Setting:
 
     Attributes:
         metric: name of the output.
+        scale: of its values.
         groups: shape (rows,); rows with one number belong together.
         margin: the difference that matters, in the metric's own units; 0 for the one observed.
         seed: of all draws.
@@ -53,6 +58,7 @@ class Setting:
     """
 
     metric: str
+    scale: Scale = SHARE
     groups: Groups | None = None
     margin: float = 0.0
     seed: int = 0
@@ -70,10 +76,12 @@ class Paired:
         p_adjusted: by Holm over the pairs that were asked together.
         method: in words.
         n: shared rows.
-        n_effective: independent rows that the grouped rows are worth; None for corpus metrics
-            over groups.
+        n_effective: independent rows that the rows are worth; the number of groups for corpus
+            metrics, and where it is below 10. Exactly these rows: what their repeats are worth,
+            None where one answer each leaves nothing to chance.
         rows_to_settle: further rows until a difference of the margin (without one: of the size
-            seen) can be told; 0 where these suffice.
+            seen) can be told; 0 only where the pair is told apart or surely closer than the
+            margin.
     """
 
     a: str
@@ -92,9 +100,15 @@ class Paired:
 
 def compare_all(sides: Sequence[Side], setting: Setting) -> list[Paired]:
     """Every pair of models, with p values adjusted by Holm over all of them."""
-    found = [compare(a, b, setting) for a, b in combinations(sides, 2)]
-    adjusted = holm([pair.p for pair in found])
-    return [replace(pair, p_adjusted=p) for pair, p in zip(found, adjusted, strict=True)]
+    return adjusted([compare(a, b, setting) for a, b in combinations(sides, 2)], setting)
+
+
+def adjusted(pairs: Sequence[Paired], setting: Setting) -> list[Paired]:
+    """The pairs that were asked together, with p values by Holm."""
+    return [
+        _at_least_one(replace(pair, p_adjusted=p), setting.margin)
+        for pair, p in zip(pairs, holm([pair.p for pair in pairs]), strict=True)
+    ]
 
 
 def compare(a: Side, b: Side, setting: Setting) -> Paired:
@@ -113,22 +127,21 @@ def compare(a: Side, b: Side, setting: Setting) -> Paired:
     elif n == 1:
         found = Found(difference(a, b, corpus), method="one row: no interval")
     elif corpus:
-        found = corpus_metric(a, b, groups, setting.seed)
+        found = corpus_metric(a, b, groups, setting.seed, setting.scale)
     elif groups is not None:
-        found = grouped(a.values - b.values, groups, setting.seed)
-    elif is_binary(a.values) and is_binary(b.values):
-        found = right_or_wrong(a.values, b.values)
+        found = grouped(a.values - b.values, groups, setting.seed, setting.scale)
+    elif setting.scale.binary(a.values) and setting.scale.binary(b.values):
+        found = right_or_wrong(a.values, b.values, setting.scale.full or 1.0)
     else:
-        found = plain(a.values - b.values, setting.seed)
+        found = plain(a.values - b.values, setting.seed, setting.scale)
     return _finished(a, b, setting, found, n)
 
 
 def _finished(a: Side, b: Side, setting: Setting, found: Found, n: int) -> Paired:
-    settle = None
-    if found.low is not None and found.high is not None:
-        error = (found.high - found.low) / (2 * Z)
-        settle = rows_to_settle(error, n, setting.margin or abs(found.difference))
-    return Paired(
+    method, effective = found.method, found.n_effective
+    if effective is not None and effective < FEWEST:
+        method += f" (worth {effective:.3g} independent rows: fewer than {FEWEST} decide nothing)"
+    pair = Paired(
         a.model,
         b.model,
         setting.metric,
@@ -136,11 +149,34 @@ def _finished(a: Side, b: Side, setting: Setting, found: Found, n: int) -> Paire
         None if found.low is None else rounded(found.low),
         None if found.high is None else rounded(found.high),
         None if found.p is None else rounded(found.p),
-        method=found.method,
+        method=method,
         n=n,
-        n_effective=found.n_effective,
-        rows_to_settle=settle,
+        n_effective=effective,
+        rows_to_settle=_more(found, setting, n),
     )
+    return _at_least_one(pair, setting.margin)
+
+
+def _at_least_one(pair: Paired, margin: float) -> Paired:
+    """What is not settled needs more rows, however many an estimate of its error asks for."""
+    if pair.rows_to_settle == 0 and not settled(pair, margin):
+        return replace(pair, rows_to_settle=1)
+    return pair
+
+
+def _more(found: Found, setting: Setting, n: int) -> int | None:
+    """Further rows until the margin, or else the difference seen, can be told."""
+    if found.low is None or found.high is None:
+        return None
+    gap = setting.margin or abs(found.difference)
+    if found.alike is None:
+        more = rows_to_settle((found.high - found.low) / (2 * Z), n, gap)
+    else:
+        needed = units_for(gap, found.difference, setting.scale.gaps) * n / found.alike
+        more = max(0, ceil(needed) - n) if isfinite(needed) and needed <= MOST else None
+    if more is None or found.n_effective is None:
+        return more
+    return max(more, ceil(n * (FEWEST / found.n_effective - 1)))
 
 
 def _only(side: Side, shared: NDArray[np.bool_]) -> Side:

@@ -6,7 +6,8 @@ from math import ceil, sqrt
 
 from bakeoff.stats.normal import POWER_Z
 
-_MOST = 100_000_000
+MOST = 100_000_000
+"""With more rows than this, nobody would settle anything."""
 
 
 def smallest_difference(differing: float, n: int) -> float:
@@ -37,4 +38,4 @@ def rows_to_settle(error: float, n: int, gap: float) -> int | None:
     if not error > 0 or not gap > 0:
         return None
     needed = n * (POWER_Z * error / gap) ** 2
-    return None if needed > _MOST else max(0, ceil(needed) - n)
+    return None if needed > MOST else max(0, ceil(needed) - n)

@@ -33,7 +33,7 @@ class Units:
 
     Attributes:
         sums: shape (units, k): values summed within each unit.
-        counts: shape (units, k): how many values went into each sum.
+        counts: shape (units, 1): how many rows went into each sum.
     """
 
     sums: Floats
@@ -41,13 +41,12 @@ class Units:
 
 
 def gather(matrix: Floats, groups: Groups | None) -> Units:
-    """Rows, or their sums by group; NaN is "not measured" and counts for nothing."""
-    counts = (~np.isnan(matrix)).astype(np.float64)
-    sums = np.nan_to_num(matrix, nan=0.0)
+    """Rows, or their sums by group."""
+    counts = np.ones((len(matrix), 1))
     if groups is None:
-        return Units(sums, counts)
+        return Units(matrix, counts)
     codes = np.unique(groups, return_inverse=True)[1]
-    return Units(group_sums(sums, codes), group_sums(counts, codes))
+    return Units(group_sums(matrix, codes), group_sums(counts, codes))
 
 
 def group_sums(matrix: Floats, codes: Groups) -> Floats:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bakeoff.core.report import Pair, Verdict
-from bakeoff.stats.normal import LEVEL
+from bakeoff.stats.apart import FEWEST, enough, told_apart
+
+__all__ = ["Decided", "Question", "decide", "ordered", "tiers", "told_apart"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Gain:
         value, low, high: difference and its 95 % interval.
         apart: whether the two are told apart.
         more: further rows until a difference of the margin can be told.
+        enough: whether the rows suffice to decide anything.
     """
 
     value: float
@@ -66,18 +69,7 @@ class Gain:
     high: float | None
     apart: bool
     more: int | None
-
-
-def told_apart(pair: Pair) -> bool:
-    """Whether two models differ beyond chance.
-
-    The 95 % interval must exclude 0 and the p value, adjusted where it was, must be below 0.05.
-    Without an interval they are not told apart; without a p value the interval alone decides.
-    """
-    if pair.low is None or pair.high is None or pair.low <= 0 <= pair.high:
-        return False
-    p = pair.p if pair.p_adjusted is None else pair.p_adjusted
-    return p is None or p < LEVEL
+    enough: bool = True
 
 
 def ordered(
@@ -131,7 +123,8 @@ def decide(pairs: Sequence[Pair], ranking: Sequence[str], question: Question) ->
     - `better`: one is told apart from the other (from all others without a baseline);
     - `not-worse`: not told apart, and with 95 % confidence worse by less than the margin (without
       a baseline: each model that cannot be told apart from the best);
-    - `cannot-tell`: else, with the number of further rows that would settle it.
+    - `cannot-tell`: else, with the number of further rows that would settle it; always where
+      fewer than 10 independent rows were compared.
 
     Args:
         pairs: of the deciding metric, in either order of models.
@@ -164,7 +157,8 @@ class _Gains:
         scale = sign / self.question.point
         ends = [None if end is None else end * scale for end in (pair.low, pair.high)]
         low, high = ends if sign > 0 else reversed(ends)
-        return Gain(pair.difference * scale, low, high, told_apart(pair), pair.rows_to_settle)
+        apart, more = told_apart(pair), pair.rows_to_settle
+        return Gain(pair.difference * scale, low, high, apart, more, enough(pair))
 
     def verdict(self, kind: Literal["better", "cannot-tell", "not-worse"], text: str) -> Verdict:
         return Verdict(
@@ -223,7 +217,7 @@ def _of_all(ranking: Sequence[str], gains: _Gains) -> Verdict:
 
 def _within(gain: Gain, margin: float) -> bool:
     """Whether a model is surely worse by less than the margin, if it is worse at all."""
-    return margin > 0 and gain.low is not None and gain.low > -margin
+    return margin > 0 and gain.enough and gain.low is not None and gain.low > -margin
 
 
 def _better(a: str, b: str, gain: Gain, gains: _Gains) -> str:
@@ -250,7 +244,10 @@ def _not_worse(models: Sequence[str], best: str, gains: _Gains) -> str:
 
 
 def _cannot_tell(models: Sequence[str], gain: Gain | None, gains: _Gains) -> str:
-    text = f"{_listed(models)} cannot be told apart by {gains.question.metric} on these rows"
+    where = "these rows"
+    if gain is not None and not gain.enough:
+        where = f"so few independent rows (it takes at least {FEWEST})"
+    text = f"{_listed(models)} cannot be told apart by {gains.question.metric} on {where}"
     if gain is None or not gain.more:
         return text
     margin = gains.question.margin

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from bakeoff.core.errors import EngineFailed, UnsupportedOption
 from bakeoff.core.outputs import Likelihood
 from bakeoff.core.ports import Answer, ModelFacts
 
+RULE = 2
+"""Which rule matches a text with options: rows that another one matched are made anew."""
 _SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
@@ -30,9 +33,9 @@ def check_method(method: str, facts: ModelFacts) -> None:
 def most_likely(options: Sequence[str], found: Sequence[Likelihood]) -> Answer:
     """The option with the highest log-likelihood.
 
-    `extra` holds the log-likelihoods, the share of each option (softmax), and the option that is
-    most likely per character (lm-evaluation-harness calls the two accuracies acc and acc_norm).
-    Ties go to the first.
+    `extra` holds the log-likelihoods and shares (softmax) of all, in the order of the options, and
+    the option that is most likely per character (lm-evaluation-harness calls the two accuracies
+    acc and acc_norm). Ties go to the first.
 
     Raises:
         EngineFailed: a log-likelihood is not a number, so that nothing can be said.
@@ -47,7 +50,7 @@ def most_likely(options: Sequence[str], found: Sequence[Likelihood]) -> Answer:
         options[best],
         {
             "loglikelihoods": totals,
-            "probabilities": dict(zip(options, softmax(totals), strict=True)),
+            "probabilities": softmax(totals),
             "per_character": options[normed],
         },
     )
@@ -64,35 +67,52 @@ def softmax(values: Sequence[float]) -> list[float]:
 def match_option(text: str, options: Sequence[str]) -> str | None:
     """Which option a generated text names, or None.
 
-    The whole text, or its first line, ignoring case and surrounding punctuation; else the only
-    option that it mentions as words of its own (of two where one holds the other, the longer).
+    The whole text, or its first line (see `whole_option`); else the only option that it mentions
+    as words of its own (of two where one holds the other, the longer).
     """
-    for said in (text, text.strip().split("\n")[0]):
-        for option in options:
-            if _bare(said) and _bare(said) == _bare(option):
-                return option
+    whole = whole_option(text, options)
+    if whole is not None:
+        return whole
     named = [option for option in options if _mentions(text, option)]
     longest = [o for o in named if not any(o != p and _words(o) in _words(p) for p in named)]
     return longest[0] if len(longest) == 1 else None
 
 
+def whole_option(text: str, options: Sequence[str]) -> str | None:
+    """The option that is the whole text, or its first line.
+
+    Exactly, else ignoring case, Unicode form and surrounding punctuation.
+    """
+    for said in (text, text.strip().split("\n")[0]):
+        found = same_option(said, options)
+        if found is not None:
+            return found
+        bare = _bare(said)
+        for option in options:
+            if bare and bare == _bare(option):
+                return option
+    return None
+
+
 def same_option(text: str, options: Sequence[str]) -> str | None:
-    """The option that is this text: exactly, else ignoring case and outer blanks."""
+    """The option that is this text: exactly, else ignoring case, Unicode form and outer blanks."""
     if text in options:
         return text
-    folded = text.strip().casefold()
-    return next((option for option in options if option.strip().casefold() == folded), None)
+    plain = folded(text)
+    return next((option for option in options if folded(option) == plain), None)
 
 
-def numbered_option(text: str, options: Sequence[str]) -> str | None:
-    """The option whose number, from 0, this text is."""
-    said = text.strip()
-    number = int(said) if said.isdecimal() and len(said) < 6 else -1
-    return options[number] if 0 <= number < len(options) else None
+def folded(text: str) -> str:
+    """A text as it is compared: without case, outer blanks and differences of Unicode form."""
+    if not text.isascii():
+        # Case is folded on separate marks, as Unicode defines caseless matching.
+        text = unicodedata.normalize("NFD", text).casefold()
+        return unicodedata.normalize("NFC", text).strip()
+    return text.strip().casefold()
 
 
 def _bare(text: str) -> str:
-    return text.strip().strip("\"'`.,:;!?()[]{}*“”‘’。").strip().casefold()
+    return folded(text).strip("\"'`.,:;!?()[]{}*“”‘’。").strip()
 
 
 def _mentions(text: str, option: str) -> bool:
@@ -105,5 +125,5 @@ def _mentions(text: str, option: str) -> bool:
 
 
 def _words(text: str) -> str:
-    kept = (c if c.isalnum() else " " for c in text.casefold())
+    kept = (c if c.isalnum() else " " for c in folded(text))
     return " ".join("".join(kept).split())

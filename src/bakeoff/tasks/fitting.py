@@ -60,6 +60,12 @@ def _check_mode(spec: TaskSpec, facts: ModelFacts, prompt: PromptSpec) -> None:
             f"{where} is 'chat', and {facts.ref.uri} has no chat template: write auto or plain",
             option=where,
         )
+    if speaks(spec, facts, prompt) and facts.chat.error:
+        raise UnsupportedOption(
+            f"the chat template of {facts.ref.uri} renders no user's turn ({facts.chat.error}): "
+            "set prompt.mode: plain to ask the model without it, or mend the template",
+            option="prompt.mode",
+        )
 
 
 def _refuse_own(

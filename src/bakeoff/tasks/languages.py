@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import langcodes
 from langcodes import tag_parser
-from language_data.names import load_trie, normalize_name
-from language_data.util import data_filename
 
 from bakeoff.core.errors import InvalidSpec
-from bakeoff.core.registry import near_matches
+from bakeoff.tasks.languagenames import by_name, country_language, resembling
 
 _SPECIAL = frozenset({"und", "mul", "mis", "zxx"})
 """Codes of ISO 639 that stand for no language."""
+_GROUPS = frozenset({"sh", "hbs"})
+"""Serbo-Croatian: Bosnian, Croatian, Montenegrin and Serbian."""
+_GROUP_NAMES = re.compile(r"\blanguages?\b|\(family\)|\bpidgins\b", re.IGNORECASE)
 _BROADER = {"nb": "no", "pbt": "ps"}
 """Languages that tokenizers mean by a broader one, beside those that CLDR replaces."""
+_OWN_CODES = {"ns": "nso"}
+"""Codes that checkpoints made up: M2M100's Northern Sotho."""
+_OPUS = {"pt-BR": "pob"}
+"""What Marian models call a variant for which ISO 639-3 has no code of its own."""
+_AKIN = 10
+"""CLDR distance up to which two codes are taken for one language, for example arz and ar."""
 _LONGEST = 60
 
 
@@ -33,6 +40,7 @@ class Language:
         alpha3: ISO 639-3, for example `deu`.
         script: ISO 15924 of its usual writing, for example `Latn`.
         name: in English, for prompts.
+        scripted: whether what was said fixes the script, as `zh-Hant` and `zh-TW` do.
     """
 
     said: str
@@ -41,14 +49,17 @@ class Language:
     alpha3: str
     script: str
     name: str
+    scripted: bool = False
 
     def code_among(self, codes: Sequence[str]) -> str | None:
         """How a tokenizer with these language codes spells it, or None.
 
-        Another script of the same language is no match.
+        Another script of the same language is a match only where no script was said and no other
+        code is there (`ko` and NLLB's `kor_Hang`).
         """
         wanted = (
             self.said,
+            _OPUS.get(self.full, ""),
             f"{self.alpha3}_{self.script}",
             f"{self.tag}_XX",
             self.full.replace("-", "_"),
@@ -56,14 +67,29 @@ class Language:
             self.alpha3,
         )
         spelled = {_plain(code).casefold(): code for code in codes}
-        for code in wanted:
+        for code in filter(None, wanted):
             if code.casefold() in spelled:
                 return spelled[code.casefold()]
-        for code in codes:
-            other = _resolved(_plain(code))
-            if other is not None and (other.tag, other.script) == (self.tag, self.script):
-                return code
-        return None
+        same = self.variants_among(codes)
+        fitting = [code for code, other in same if other.script == self.script]
+        if fitting:
+            return fitting[0]
+        return same[0][0] if len(same) == 1 and not self.scripted else None
+
+    def variants_among(self, codes: Sequence[str]) -> list[tuple[str, Language]]:
+        """Codes of this language in any script or region."""
+        resolved = [(code, _resolved(_plain(code))) for code in codes]
+        return [(code, other) for code, other in resolved if other and other.tag == self.tag]
+
+    def akin(self, other: Language) -> bool:
+        """Whether a model for one of them may be asked for the other: one language, or nearly."""
+        if self.tag == other.tag:
+            return True
+        near = min(
+            langcodes.tag_distance(self.full, other.full),
+            langcodes.tag_distance(other.full, self.full),
+        )
+        return bool(near <= _AKIN)
 
 
 @lru_cache(maxsize=256)
@@ -76,19 +102,36 @@ def language(said: str, field: str = "language") -> Language:
     found = _resolved(said.strip())
     if found is not None:
         return found
-    worth_a_guess = 3 < len(said) <= _LONGEST and "_" not in said
-    near = near_matches(normalize_name(said), _english_names()) if worth_a_guess else []
-    hint = f": did you mean {' or '.join(n.title() for n in near)}?" if near else "."
+    near = _near(said.strip()) if len(said) <= _LONGEST else []
+    hint = f": did you mean {' or '.join(near)}?" if near else "."
     raise InvalidSpec(
         f"{field} is {said[:_LONGEST]!r}, which is no language{hint} Write its English name "
         "(German), an ISO 639 code (de, deu) or an NLLB code (deu_Latn)"
     )
 
 
+def single_language(code: str) -> Language | None:
+    """The language of a checkpoint's code; None for a group (`roa`, `mul`) or what is unknown."""
+    found = None if code in _GROUPS else _resolved(code)
+    return None if found is None or _GROUP_NAMES.search(found.name) else found
+
+
+def _near(said: str) -> list[str]:
+    """What a user may have meant: a name, the code of a country's language, a whole code."""
+    first = re.split(r"[_-]", said)[0]
+    if first != said and 2 <= len(first) <= 3 and first.isascii():
+        meant = _resolved(first)
+        code = meant and (f"{meant.alpha3}_{meant.script}" if "_" in said else meant.tag)
+        return [f"{code} ({meant.name})"] if meant else []
+    if len(said) == 2 and (code := country_language(said)) and (meant := _resolved(code)):
+        return [f"{meant.tag} ({meant.name})"]
+    return resembling(said) if len(said) > 3 and "_" not in said else []
+
+
 @lru_cache(maxsize=1024)
 def _resolved(said: str) -> Language | None:
     try:
-        found = _by_code(said) or _by_name(said)
+        found = _by_code(_OWN_CODES.get(said, said)) or by_name(said)
         if found is None:
             return None
         broad = found.prefer_macrolanguage()
@@ -99,8 +142,9 @@ def _resolved(said: str) -> Language | None:
             tag=_BROADER.get(tag, tag),
             full=short.to_tag(),
             alpha3=found.to_alpha3(),
-            script=str(found.maximize().script),
+            script=_script(found),
             name=str(short.display_name("en")),
+            scripted=found.script is not None or _script(found) != _script_of(found.language),
         )
     except (LookupError, tag_parser.LanguageTagError):
         return None
@@ -113,20 +157,22 @@ def _by_code(said: str) -> langcodes.Language | None:
     found = langcodes.get(plain, normalize=True)
     code = str(found.language)
     private = "qaa" <= code <= "qtz" and len(code) == 3
-    return None if code in _SPECIAL or private or found.language is None else found
-
-
-def _by_name(said: str) -> langcodes.Language | None:
-    """Whole names only: the library itself would take "Germanesque" for German."""
-    name = normalize_name(said)
-    if len(name) < 3 and name.isascii():
+    # What is left in `extlangs` is a slip: `deu_Lat`, `de-DEE`.
+    if code in _SPECIAL or private or found.language is None or found.extlangs:
         return None
-    names = _names("und")
-    return langcodes.get(names[name][0].decode("utf-8")) if name in names else None
+    return found
+
+
+def _script(found: langcodes.Language) -> str:
+    return str(found.maximize().script)
+
+
+def _script_of(code: str | None) -> str:
+    return _script(langcodes.Language.make(language=code))
 
 
 def _without_usual_script(found: langcodes.Language) -> langcodes.Language:
-    if found.script != langcodes.get(found.language).maximize().script:
+    if found.script != _script_of(found.language):
         return found
     return langcodes.Language.make(language=found.language, territory=found.territory)
 
@@ -134,12 +180,3 @@ def _without_usual_script(found: langcodes.Language) -> langcodes.Language:
 def _plain(code: str) -> str:
     """`>>deu<<` and `__de__` without their brackets."""
     return code.strip("<>_")
-
-
-@lru_cache(maxsize=4)
-def _names(of: str) -> Any:
-    return load_trie(data_filename(f"trie/{of}/name_to_language.marisa"))
-
-
-def _english_names() -> tuple[str, ...]:
-    return tuple(_names("en").keys())

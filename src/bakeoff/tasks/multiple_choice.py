@@ -11,32 +11,33 @@ from bakeoff.core.outputs import Completion, Likelihood, Prediction
 from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec
-from bakeoff.tasks.choosing import (
-    check_method,
-    match_option,
-    most_likely,
-    numbered_option,
-    same_option,
-)
+from bakeoff.tasks.choosing import RULE, check_method, match_option, most_likely, whole_option
 from bakeoff.tasks.fitting import is_baseline, refuse_encoder
-from bakeoff.tasks.prompting import TextTask, continuations, required
+from bakeoff.tasks.naming import NamingTask
+from bakeoff.tasks.prompting import continuations, required
+from bakeoff.tasks.readings import LETTERS
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _ALONE = re.compile(r"^\W*([A-Za-z])\W*$")
 _FIRST = re.compile(r"^[^\w]*([A-Z])[.):,]")
 _SAID = re.compile(r"(?i:\b(?:answer|choice|option)\b(?:\s+is)?)\W*([A-Z])\b(?!['’])")
 
 
-class MultipleChoice(TextTask):
+class MultipleChoice(NamingTask):
     """Roles `question`, `choices` and `reference`; accuracy by default.
 
-    The reference is the right choice's text, its letter (A, B, ...) or its number from 0. Models
-    that have likelihoods are scored by that of each choice; the others, or all with
-    `method: generate`, see the choices with letters and answer with one.
+    The reference is the right choice's text, its letter (A, B, ...) or its number, from 0 or from
+    1: in all rows alike, which `reference_is` says or the rows decide. Models that have
+    likelihoods are scored by that of each choice; the others, or all with `method: generate`, see
+    the choices with letters and answer with one.
     """
 
     kind = "multiple-choice"
-    allowed = frozenset({"method"})
+    allowed = frozenset({"method", "reference_is"})
+    ways = ("text", "index-from-0", "index-from-1", "letter")
+    stray = (
+        "names no choice of its row and counts as none",
+        "name no choice of their row and count as none",
+    )
     cue = "Answer:"
     roles = Roles(
         required=("question", "choices"),
@@ -85,8 +86,7 @@ class MultipleChoice(TextTask):
     def payload(self, row: TaskRow, facts: ModelFacts) -> str:
         """For a baseline: its column, as a choice's text where it names one; else the question."""
         if facts.reads_column is not None:
-            said = super().payload(row, facts)
-            return _right(said, row.choices) or said
+            return super().payload(row, facts)
         return required(row, "question") if is_baseline(facts) else self.body(row, facts)
 
     def encoder_text(self, row: TaskRow, facts: ModelFacts) -> str:
@@ -96,27 +96,27 @@ class MultipleChoice(TextTask):
 
     def answer_settings(self, row: TaskRow) -> Any:
         """The choices in order: a letter, or a likelihood, stands for one by its place."""
-        return {"kind": self.kind, "choices": list(row.choices)}
+        return {"kind": self.kind, "choices": list(row.choices), "rule": RULE}
 
     def answer(
         self, row: TaskRow, outcomes: Sequence[Completion | Likelihood | Prediction]
     ) -> Answer:
-        """The chosen text."""
+        """The chosen text: a choice that the text is, else one whose letter or text it gives."""
         choices = _choices(row)
         if isinstance(outcomes[0], Likelihood):
             return most_likely(choices, [o for o in outcomes if isinstance(o, Likelihood)])
         answer = super().answer(row, outcomes)
-        chosen = _lettered(answer.text, choices) or match_option(answer.text, choices)
+        chosen = (
+            whole_option(answer.text, choices)
+            or _lettered(answer.text, choices)
+            or match_option(answer.text, choices)
+        )
         extra = {**answer.extra, "said": answer.text, "matched": chosen is not None}
         return Answer(chosen if chosen is not None else answer.text.strip(), extra)
 
-    def references(self, row: TaskRow) -> tuple[str, ...]:
-        """The right choice's text, whichever way the data names it.
-
-        A reference that names no choice is left out: the row has none then.
-        """
-        found = (_right(reference, row.choices) for reference in row.references)
-        return tuple(choice for choice in found if choice is not None)
+    def options(self, row: TaskRow) -> tuple[str, ...]:
+        """The row's choices."""
+        return row.choices
 
 
 def _choices(row: TaskRow) -> tuple[str, ...]:
@@ -130,16 +130,16 @@ def _choices(row: TaskRow) -> tuple[str, ...]:
 
 
 def _lettered(text: str, choices: Sequence[str]) -> str | None:
-    """The choice whose letter the text gives; "A dog" gives none."""
-    line = text.strip().split("\n")[0]
+    """The choice whose letter the text gives; "A dog" gives none, nor does a choice's own text."""
+    line = _without(text.strip().split("\n")[0], choices)
     found = _ALONE.match(line) or _FIRST.match(line) or _SAID.search(line)
     place = LETTERS.index(found[1].upper()) if found else len(choices)
     return choices[place] if place < len(choices) else None
 
 
-def _right(reference: str, choices: Sequence[str]) -> str | None:
-    said = reference.strip()
-    found = same_option(said, choices) or numbered_option(said, choices)
-    if found is None and len(said) == 1 and said.upper() in LETTERS[: len(choices)]:
-        found = choices[LETTERS.index(said.upper())]
-    return found
+def _without(line: str, choices: Sequence[str]) -> str:
+    """The line without choices that begin like a letter, such as "A. thaliana"."""
+    alike = sorted(filter(_FIRST.match, choices), key=len, reverse=True)
+    if not alike:
+        return line
+    return re.sub("|".join(map(re.escape, alike)), "_", line, flags=re.IGNORECASE)

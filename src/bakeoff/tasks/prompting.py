@@ -9,7 +9,7 @@ from bakeoff.core.errors import BadRow, InvalidSpec
 from bakeoff.core.outputs import Completion, Likelihood, Prediction
 from bakeoff.core.ports import Answer, Ask, ModelFacts, ScoreAsk, Task
 from bakeoff.core.requests import Message, Messages, Prompt, Source, Text
-from bakeoff.core.rows import TaskRow
+from bakeoff.core.rows import Notice, TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec
 from bakeoff.tasks.fitting import check_prompt, is_baseline, refuse_encoder, speaks
 from bakeoff.tasks.templates import RowTemplate
@@ -58,6 +58,17 @@ class TextTask(Task):
         check_prompt(self.spec, facts, prompt)
         if not is_baseline(facts):
             self.check_model(facts)
+
+    def notices(self, facts: ModelFacts, prompt: PromptSpec | None = None) -> tuple[Notice, ...]:
+        """A system prompt that has no place of its own in the model's conversations."""
+        prompt = prompt or PromptSpec()
+        if facts.chat.system or not self._system(prompt) or not speaks(self.spec, facts, prompt):
+            return ()
+        text = (
+            f"the chat template of {facts.ref.short_name} has no system role: the system prompt "
+            "is put before the user's text, with a blank line between"
+        )
+        return (Notice("system-prompt-in-user-turn", text),)
 
     def check_model(self, facts: ModelFacts) -> None:
         """Decoder-only and encoder-decoder models; encoders are refused.
@@ -111,6 +122,9 @@ class TextTask(Task):
         """The row's own text: what baselines read, and encoder-decoder models behind a prefix."""
         if facts.reads_column is not None:
             value = row.cells.get(facts.reads_column)
+            failed = row.cells.get(f"{facts.reads_column}_error")
+            if failed and not value:  # as `bakeoff infer` writes a row that failed
+                raise BadRow(f"column {facts.reads_column!r} holds a failure: {failed}")
             if value is None:
                 raise BadRow(f"column {facts.reads_column!r} has no value in this row")
             return value if isinstance(value, str) else str(value)
@@ -140,6 +154,9 @@ class TextTask(Task):
             self._of_prompt[prompt.template] = _compiled(prompt.template, "prompt.template")
         return self._of_prompt[prompt.template]
 
+    def _system(self, prompt: PromptSpec) -> str | None:
+        return prompt.system if prompt.system is not None else self.spec.system
+
     def _turns(
         self,
         body: str,
@@ -148,7 +165,7 @@ class TextTask(Task):
         directive: str = "",
         cue: str = "",
     ) -> Text | Messages:
-        system = prompt.system if prompt.system is not None else self.spec.system
+        system = self._system(prompt)
         if not speaks(self.spec, facts, prompt):
             shots = [_shot(e.input, cue, e.output) for e in prompt.examples]
             last = f"{body}\n{cue}" if cue else body

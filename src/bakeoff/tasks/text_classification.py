@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bakeoff.core.errors import InvalidSpec, UnsupportedOption
 from bakeoff.core.outputs import Completion, Labelled, Likelihood, Prediction
-from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles
+from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles, Settled
 from bakeoff.core.requests import DEFAULT_HYPOTHESIS, Classify, ZeroShot
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec
 from bakeoff.tasks.choosing import (
+    RULE,
     check_method,
+    folded,
     match_option,
     most_likely,
-    numbered_option,
     same_option,
 )
-from bakeoff.tasks.prompting import TextTask, continuations, required
+from bakeoff.tasks.naming import NamingTask
+from bakeoff.tasks.prompting import continuations, required
 from bakeoff.tasks.summarization import SOURCE_NAMES
 
 _NAMELESS = re.compile(r"^LABEL_\d+$")
 
 
-class TextClassification(TextTask):
+class TextClassification(NamingTask):
     """Roles `source` and `reference` (the label); accuracy and macro-F1 by default.
 
     A classifier answers with its own labels (spelled as in `labels`, where given); an NLI encoder
     takes `labels` zero-shot; a generative model is scored by the likelihood of each label, or
-    generates one (`method: generate`). The reference is a label or its number, from 0, in
-    `labels`.
+    generates one (`method: generate`). The reference is a label or its number in `labels`, from 0
+    or from 1: in all rows alike, which `reference_is` says or the rows decide.
     """
 
     kind = "text-classification"
-    allowed = frozenset({"labels", "hypothesis", "method"})
+    allowed = frozenset({"labels", "hypothesis", "method", "reference_is"})
+    ways = ("text", "index-from-0", "index-from-1")
+    stray = (
+        "is no label of task.labels and counts as none",
+        "are no label of task.labels and count as none",
+    )
     cue = "Label:"
     roles = Roles(
         required=("source",),
@@ -135,7 +142,7 @@ class TextClassification(TextTask):
 
     def answer_settings(self, row: TaskRow) -> Any:
         """The labels, which spell the answer; the method shows in what is asked."""
-        return {"kind": self.kind, "labels": list(self.labels)}
+        return {"kind": self.kind, "labels": list(self.labels), "rule": RULE}
 
     def answer(
         self, row: TaskRow, outcomes: Sequence[Completion | Likelihood | Prediction]
@@ -145,7 +152,9 @@ class TextClassification(TextTask):
         if isinstance(first, Prediction) and isinstance(first.value, Labelled):
             return self._labelled(first.value)
         if isinstance(first, Likelihood):
-            return most_likely(self.labels, [o for o in outcomes if isinstance(o, Likelihood)])
+            best = most_likely(self.labels, [o for o in outcomes if isinstance(o, Likelihood)])
+            shares = dict(zip(self.labels, best.extra["probabilities"], strict=True))
+            return Answer(best.text, {**best.extra, "probabilities": shares})
         answer = super().answer(row, outcomes)
         label = match_option(answer.text, self.labels)
         if label is None:
@@ -160,22 +169,25 @@ class TextClassification(TextTask):
         shares = {spelled[name]: share for name, share in found.probabilities}
         return Answer(spelled.get(found.label, found.label), {"probabilities": shares})
 
-    def references(self, row: TaskRow) -> tuple[str, ...]:
-        """The label's text, also where the data holds its number."""
-        return tuple(
-            same_option(r, self.labels) or numbered_option(r, self.labels) or r
-            for r in row.references
-        )
+    def options(self, row: TaskRow) -> tuple[str, ...] | None:
+        """The labels; without `labels` any text may be one."""
+        return self.labels or None
+
+    def settled(
+        self, rows: Iterable[TaskRow], columns: Sequence[str], reference: Sequence[str]
+    ) -> Settled:
+        """Nothing is there to settle without `labels`."""
+        return super().settled(rows, columns, reference) if self.labels else Settled(self)
 
 
 def _check_labels(spec: TaskSpec) -> None:
     labels = spec.labels
     if labels is not None and len(labels) < 2:
         raise InvalidSpec("task.labels needs at least two labels")
-    folded = [label.strip().casefold() for label in labels or ()]
-    if "" in folded:
+    plain = [folded(label) for label in labels or ()]
+    if "" in plain:
         raise InvalidSpec("task.labels holds a blank label")
-    if len(set(folded)) != len(folded):
+    if len(set(plain)) != len(plain):
         raise InvalidSpec(f"task.labels names one twice: {', '.join(labels or ())}")
     if spec.method == "likelihood" and not labels:
         raise InvalidSpec("task.method is 'likelihood', which needs task.labels")
@@ -183,3 +195,7 @@ def _check_labels(spec: TaskSpec) -> None:
         raise InvalidSpec(f"task.hypothesis {spec.hypothesis!r} needs {{}} for the label")
     if spec.hypothesis is not None and not labels:
         raise InvalidSpec("task.hypothesis is about labels: set task.labels")
+    if spec.reference_is == "letter":
+        raise InvalidSpec("task.reference_is 'letter' belongs to multiple-choice")
+    if spec.reference_is != "auto" and not labels:
+        raise InvalidSpec("task.reference_is is about labels: set task.labels")

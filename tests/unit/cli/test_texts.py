@@ -119,7 +119,7 @@ def check_draft(folder: Path, column: str) -> None:
         ask=False,
     )
     spec_file = folder / "spec.yaml"
-    spec_file.write_text(draft(wishes), encoding="utf-8")
+    spec_file.write_text(draft(wishes).text, encoding="utf-8")
     spec = load_spec(spec_file)
     assert spec.columns.source == column
     assert spec.columns.reference == ("zz",)

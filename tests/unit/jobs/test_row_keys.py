@@ -42,6 +42,7 @@ def key(facts: ModelFacts, kind: str, row: TaskRow = ROW, **spec: Any) -> str:
         origins={},
         route=Route("fake", ""),
         parts=key_parts(facts, decoding),
+        measured_as="",
     )
     (planned,) = plan_row(contender, row, 1)
     assert planned.refused is None

@@ -1,16 +1,21 @@
 """Exact match, SQuAD F1, accuracy, macro F1, lengths and ratios."""
 
 import random
+import re
+import string
+import unicodedata
+from collections import Counter
 
 import numpy as np
 import pytest
 
+from bakeoff.core.errors import InvalidSpec
 from bakeoff.core.ports import Metric, MetricInput
 from bakeoff.metrics.exact import ExactMatch
 from bakeoff.metrics.labels import OWN, Accuracy, MacroF1
 from bakeoff.metrics.lengths import Compression, Length
 from bakeoff.metrics.squad import Squad
-from tests.support import part
+from tests.support import part, scale
 from tests.unit.metrics.samples import inputs
 
 
@@ -54,6 +59,53 @@ def test_squad(text: str, references: tuple[str, ...], f1: float, em: float) -> 
     assert [one.values[0] for one in scores] == pytest.approx([f1, em])
 
 
+def test_squad_references_that_are_nothing_count_only_alone() -> None:
+    """As in SQuAD 2: a reference of articles and punctuation is none beside another one."""
+    for references in (("the", "mat cat"), ("", "mat cat"), ("mat cat", "!?")):
+        (f1, em) = Squad({}).score(inputs([("", references), ("mat cat", references)]))
+        assert (f1.values, em.values) == ((0.0, 1.0), (0.0, 1.0)), references
+    assert first(Squad({}), "a", "the", "...") == 1.0
+
+
+def official_normal(said: str) -> str:
+    kept = "".join(c for c in said.lower() if c not in set(string.punctuation))
+    return " ".join(re.sub(re.compile(r"\b(a|an|the)\b", re.UNICODE), " ", kept).split())
+
+
+def official_f1(gold: str, said: str) -> float:
+    golds, words = official_normal(gold).split(), official_normal(said).split()
+    common = Counter(golds) & Counter(words)
+    same = sum(common.values())
+    if len(golds) == 0 or len(words) == 0:
+        return float(golds == words)
+    if same == 0:
+        return 0.0
+    precision, recall = same / len(words), same / len(golds)
+    return 2 * precision * recall / (precision + recall)
+
+
+def official(golds: tuple[str, ...], said: str) -> tuple[float, float]:
+    """F1 and exact match as SQuAD 2's evaluation script has them, written from its rule."""
+    kept = [gold for gold in golds if official_normal(gold)] or [""]
+    exact = max(float(official_normal(gold) == official_normal(said)) for gold in kept)
+    return max(official_f1(gold, said) for gold in kept), exact
+
+
+@pytest.mark.parametrize("seed", range(scale(100)))
+def test_squad_equals_the_official_rule(seed: int) -> None:
+    rng = random.Random(seed)
+    pieces = ["the", "a", "An", "cat", "mat", "Mat.", "!", "-", "it's", "naïve", "«x»", "", "thé"]
+
+    def text() -> str:
+        return rng.choice([" ", "  ", "\n"]).join(rng.choices(pieces, k=rng.randint(0, 4)))
+
+    rows = [(text(), tuple(text() for _ in range(rng.randint(1, 4)))) for _ in range(100)]
+    f1, em = Squad({}).score(inputs(rows))
+    expected = [official(references, said) for said, references in rows]
+    assert f1.values == pytest.approx([pair[0] for pair in expected])
+    assert em.values == pytest.approx([pair[1] for pair in expected])
+
+
 def test_squad_rows_without_reference() -> None:
     rows = inputs([("", ()), ("Paris", ())])
     assert Squad({}).score(rows)[0].reasons == ("no reference", "no reference")
@@ -70,6 +122,45 @@ def test_accuracy() -> None:
     assert first(Accuracy({}), "Positive", "positive") == 0.0
     assert first(Accuracy({"ignore_case": True}), "Positive", "positive") == 1.0
     assert first(Accuracy({}), "positive") is None
+
+
+@pytest.mark.parametrize("options", [{}, {"ignore_case": True}])
+def test_texts_in_two_unicode_forms_are_equal(options: dict[str, object]) -> None:
+    for text in ("café", "각", "ᾴ", "Å", "क़"):
+        cut = unicodedata.normalize("NFD", text)
+        for said, reference in ((text, cut), (cut, text)):
+            assert first(ExactMatch(options), said, reference) == 1.0
+            assert first(Accuracy(options), said, reference) == 1.0
+            assert first(MacroF1(options), said, reference) == 1.0
+            assert first(MacroF1({**options, "labels": [cut]}), said, reference) == 1.0
+    assert first(Accuracy(options), "cafe", "café") == 0.0
+    assert first(ExactMatch({"ignore_case": True}), "CAFÉ", unicodedata.normalize("NFD", "é")) == 0
+    assert first(Accuracy({"ignore_case": True}), "Ά", unicodedata.normalize("NFD", "ά")) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "told"),
+    [
+        (["ONE TWO", "ONE TWO", "ONE TWO "], {}, "'ONE TWO' twice"),
+        (["a", "A"], {"ignore_case": True}, "'a' and 'A', one label"),
+        (["é", "e\u0301"], {}, "one label"),
+    ],
+)
+def test_macro_f1_refuses_a_label_given_twice(
+    labels: list[str], options: dict[str, object], told: str
+) -> None:
+    with pytest.raises(InvalidSpec) as caught:
+        MacroF1({"labels": labels, **options})
+    assert told in caught.value.message
+    assert "metric 'macro_f1': option 'labels'" in caught.value.message
+    MacroF1({"labels": ["a", "A"]})
+
+
+def test_macro_f1_over_given_labels() -> None:
+    (scores,) = MacroF1({"labels": ["ONE TWO"]}).score(inputs([("ONE TWO", ("ONE TWO ",))]))
+    assert scores.combine is not None
+    assert scores.statistics is not None
+    assert float(scores.combine(scores.statistics.sum(axis=0))) == 1.0
 
 
 @pytest.mark.parametrize("labels", [None, ["a", "b", "e"]])

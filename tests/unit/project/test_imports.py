@@ -47,7 +47,7 @@ def _loaded(code: str) -> set[str]:
             for arguments in (
                 *(["--help"], ["--version"], ["schema"], ["schema", "report"]),
                 *([name, "--help"] for name in ("run", "init", "infer", "evaluate", "compare")),
-                *([name, "--help"] for name in ("report", "data", "cache")),
+                *([name, "--help"] for name in ("report", "data", "cache", "doctor")),
             )
         ),
     ],

@@ -18,6 +18,7 @@ MANY_PARAMETERS = {
     "cli/infer.py:infer": COMMAND,
     "cli/evaluate.py:evaluate": COMMAND,
     "cli/data.py:data": COMMAND,
+    "cli/doctor.py:doctor": COMMAND,
 }
 """Function -> why it may have more than six parameters."""
 

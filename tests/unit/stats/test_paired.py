@@ -13,6 +13,7 @@ from bakeoff.stats.binary import Table, mcnemar, newcombe
 from bakeoff.stats.paired import Paired, Setting, Side, compare, compare_all, holm
 from bakeoff.stats.permutation import sign_flip, swapped
 from bakeoff.stats.planning import rows_for_share, rows_to_settle, smallest_difference
+from bakeoff.stats.scale import OPEN, Scale
 
 Floats = NDArray[np.float64]
 RNG = np.random.default_rng(3)
@@ -109,8 +110,9 @@ def test_sign_flip_by_draws_and_by_t() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "low", "p", "method"),
     [
-        ([0.2, 0.4], [0.2, 0.4], 0.0, 1.0, "all differences are 0"),
-        ([0.75, 0.5, 0.5], [0.5, 0.25, 0.25], None, 0.25, "all differences are 0.25"),
+        ([0.2, 0.4], [0.2, 0.4], -0.7764, 1.0, "all differences are 0: rule of three"),
+        ([0.75, 0.5, 0.5], [0.5, 0.25, 0.25], -0.5395, 0.25, "all differences are 0.25: rule of"),
+        ([3.0, 2.0], [2.0, 1.0], None, 0.5, "all differences are 1: no interval"),
         ([0.5], [0.2], None, None, "one row: no interval"),
         ([0.5, np.nan], [np.nan, 0.2], None, None, "no shared rows"),
     ],
@@ -118,8 +120,9 @@ def test_sign_flip_by_draws_and_by_t() -> None:
 def test_degenerate(
     a: list[float], b: list[float], low: float | None, p: float | None, method: str
 ) -> None:
-    found = pair(np.array(a), np.array(b))
-    assert (found.low, found.p) == (low, p)
+    setting = Setting("m", scale=OPEN) if max(a) > 1 else SETTING
+    found = pair(np.array(a), np.array(b), setting)
+    assert (found.low, found.p) == (pytest.approx(low, abs=5e-5), p)
     assert found.method.startswith(method)
 
 
@@ -150,7 +153,7 @@ def test_groups_widen_the_interval_to_what_they_are_worth() -> None:
 def test_few_groups_are_said_and_one_has_no_interval() -> None:
     few = pair(RNG.random(40), RNG.random(40), Setting("m", groups=np.repeat(np.arange(8), 5)))
     assert "8 groups" in few.method
-    assert "fewer than 20 groups: not to be relied on" in few.method
+    assert "fewer than 20 groups: a rough interval" in few.method
     one = pair(RNG.random(4), RNG.random(4), Setting("m", groups=np.zeros(4, dtype=int)))
     assert (one.low, one.method) == (None, "one group: no interval")
 
@@ -166,9 +169,12 @@ def corpus(name: str, values: Floats, combine: Callable[[Floats], Floats] = rati
 
 def test_corpus_metric_agrees_with_the_mean_that_it_is() -> None:
     a, b = RNG.random(200), RNG.random(200)
-    found = compare(corpus("a", a), corpus("b", b), SETTING)
-    mean = pair(100 * a, 100 * b)
-    assert found.method.startswith("paired bootstrap over rows, 10,000 draws; approximate random")
+    setting = Setting("chrf", scale=Scale(100.0))
+    found = compare(corpus("a", a), corpus("b", b), setting)
+    mean = pair(100 * a, 100 * b, setting)
+    assert found.method.startswith(
+        "percentile bootstrap over rows, 10,000 draws, paired; approximate random"
+    )
     assert found.difference == pytest.approx(mean.difference)
     assert found.low == pytest.approx(mean.low, abs=0.4)
     assert found.p == pytest.approx(mean.p, abs=0.02)

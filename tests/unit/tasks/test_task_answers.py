@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ import pytest
 from bakeoff.core.codes import FinishReason
 from bakeoff.core.errors import EngineFailed, InvalidSpec
 from bakeoff.core.outputs import Completion, Labelled, Likelihood, Prediction, Span
+from bakeoff.core.requests import Source
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import TaskSpec
 from bakeoff.tasks import build_task
 from bakeoff.tasks.choosing import match_option
+from tests.unit.tasks.models import COLUMN
 
 CHOICES = ("a red cat", "a dog", "a cat")
 ROW = TaskRow(0, "1", question="Which?", choices=CHOICES)
@@ -62,6 +65,58 @@ def test_which_choice_a_text_names(text: str, chosen: str | None) -> None:
     assert answer.extra == {"said": text, "matched": chosen is not None}
 
 
+GERMS = ("E. coli", "C. elegans", "A. thaliana")
+GROUPS = ("B", "A", "O")
+
+
+@pytest.mark.parametrize(
+    ("choices", "text", "chosen"),
+    [
+        (GERMS, "A. thaliana", "A. thaliana"),
+        (GERMS, " a. Thaliana.\nQuestion: more?", "A. thaliana"),
+        (GERMS, "A. thaliana, since it is a plant", "A. thaliana"),
+        (GERMS, "The answer is C. elegans", "C. elegans"),
+        (GERMS, "A", "E. coli"),
+        (GERMS, "A.", "E. coli"),
+        (GERMS, "A. E. coli", "E. coli"),
+        (GERMS, "B. C. elegans", "C. elegans"),
+        (GERMS, "The answer is C.", "A. thaliana"),
+        (GERMS, "A. lyrata", "E. coli"),
+        (GROUPS, "B", "B"),
+        (GROUPS, "o", "O"),
+        (("one", "C", "two"), "C", "C"),
+        (("naïve", "sober"), unicodedata.normalize("NFD", "Naïve."), "naïve"),
+        (("naïve", "sober"), unicodedata.normalize("NFD", "a naïve one"), "naïve"),
+    ],
+)
+def test_a_choice_s_own_text_comes_before_letters(
+    choices: tuple[str, ...], text: str, chosen: str
+) -> None:
+    row = TaskRow(0, "1", question="Which?", choices=choices)
+    answer = build_task(TaskSpec(kind="multiple-choice")).answer(row, [said(text)])
+    assert (answer.text, answer.extra["matched"]) == (chosen, True)
+
+
+@pytest.mark.parametrize(
+    ("choices", "held", "payload"),
+    [
+        (GROUPS, "B", "B"),
+        (GROUPS, "C", "O"),
+        (GROUPS, 0, "B"),
+        (GERMS, "A. thaliana", "A. thaliana"),
+        (GERMS, "b", "C. elegans"),
+        (GERMS, "mouse", "mouse"),
+    ],
+)
+def test_a_baseline_s_column_is_read_once(
+    choices: tuple[str, ...], held: Any, payload: str
+) -> None:
+    task = build_task(TaskSpec(kind="multiple-choice"))
+    row = TaskRow(0, "1", question="Which?", choices=choices, cells={"said": held})
+    assert task.ask(row, COLUMN, None) == (Source(payload),)
+    assert task.answer(row, [said(payload)]).text == payload
+
+
 @pytest.mark.parametrize(
     ("text", "label"),
     [
@@ -92,13 +147,26 @@ def test_the_most_likely_wins_and_the_first_of_equals() -> None:
     answer = task.answer(ROW, likely(-4.0, -2.5, -2.0))
     assert answer.text == "a cat"
     assert answer.extra["per_character"] == "a cat"
-    assert sum(answer.extra["probabilities"].values()) == pytest.approx(1)
+    assert sum(answer.extra["probabilities"]) == pytest.approx(1)
     assert answer.extra["loglikelihoods"] == [-4.0, -2.5, -2.0]
     assert task.answer(ROW, likely(-3.0, -2.5, -2.0)).extra["per_character"] == "a red cat"
     assert task.answer(ROW, likely(-1.0, -1.0, -1.0)).text == "a red cat"
     assert task.answer(ROW, likely(-math.inf, -2.0, -9.0)).text == "a dog"
     with pytest.raises(EngineFailed, match="not a number"):
         task.answer(ROW, likely(math.nan, -1.0, -1.0))
+
+
+def test_equal_choices_have_a_share_each() -> None:
+    row = TaskRow(0, "1", question="q", choices=("yes", "yes", "no"))
+    answer = build_task(TaskSpec(kind="multiple-choice")).answer(row, likely(-1.0, -1.0, -1.0))
+    assert answer.extra["probabilities"] == pytest.approx([1 / 3] * 3)
+    assert answer.text == "yes"
+
+
+def test_labels_have_their_shares_by_name() -> None:
+    answer = build_task(SENTIMENT).answer(ROW, likely(-1.0, -2.0, -3.0))
+    assert list(answer.extra["probabilities"]) == list(SENTIMENT.labels or ())
+    assert sum(answer.extra["probabilities"].values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -126,11 +194,11 @@ def test_a_choice_that_is_a_number_is_taken_as_text_first() -> None:
 
 @pytest.mark.parametrize(
     ("reference", "right"),
-    [("1", "positive"), ("Positive", "positive"), ("7", "7"), ("mixed", "mixed")],
+    [("1", "positive"), ("Positive", "positive"), ("1.0", "positive"), ("7", None), ("-1", None)],
 )
-def test_labels_by_number(reference: str, right: str) -> None:
+def test_labels_by_number(reference: str, right: str | None) -> None:
     row = TaskRow(0, "1", source="s", references=(reference,))
-    assert build_task(SENTIMENT).references(row) == (right,)
+    assert build_task(SENTIMENT).references(row) == (() if right is None else (right,))
     own = build_task(TaskSpec(kind="text-classification"))
     assert own.references(row) == (reference,)
 
@@ -174,7 +242,13 @@ def test_a_span_keeps_its_place() -> None:
     [
         ({"kind": "text-classification", "labels": ("a",)}, "at least two"),
         ({"kind": "text-classification", "labels": ("a", "A")}, "names one twice"),
+        ({"kind": "text-classification", "labels": ("é", "e\u0301")}, "names one twice"),
         ({"kind": "text-classification", "labels": ("a", " ")}, "blank"),
+        ({"kind": "text-classification", "reference_is": "text"}, "set task.labels"),
+        (
+            {"kind": "text-classification", "labels": ("a", "b"), "reference_is": "letter"},
+            "belongs to multiple-choice",
+        ),
         ({"kind": "text-classification", "method": "likelihood"}, "needs task.labels"),
         ({"kind": "text-classification", "hypothesis": "It is {}"}, "set task.labels"),
         ({"kind": "text-classification", "labels": ("a", "b"), "hypothesis": "It"}, "needs {}"),

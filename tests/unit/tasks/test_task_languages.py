@@ -7,7 +7,7 @@ import pytest
 from bakeoff.core.errors import InvalidSpec
 from bakeoff.core.specs import TaskSpec
 from bakeoff.tasks import build_task
-from bakeoff.tasks.languages import language
+from bakeoff.tasks.languages import language, single_language
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,20 @@ from bakeoff.tasks.languages import language
         ("sr-Latn", "sr", "Serbian (Latin)"),
         ("日本語", "ja", "Japanese"),
         ("Klingon", "tlh", "Klingon"),
+        ("Hindi", "hi", "Hindi"),
+        ("pt-BR", "pt", "Portuguese (Brazil)"),
+        ("pt_BR", "pt", "Portuguese (Brazil)"),
+        ("zh-Hant", "zh", "Chinese (Traditional)"),
+        ("Chinese (Traditional)", "zh", "Chinese (Traditional)"),
+        ("Chinese (Simplified)", "zh", "Chinese"),
+        ("Portuguese (Brazil)", "pt", "Portuguese (Brazil)"),
+        ("Burmese (Myanmar (Burma))", "my", "Burmese (Myanmar (Burma))"),
+        ("français", "fr", "French"),
+        ("Flemish", "nl", "Dutch (Belgium)"),
+        ("iw", "he", "Hebrew"),
+        ("en_UK", "en", "English (United Kingdom)"),
+        ("zh-yue", "yue", "Cantonese"),
+        ("ns", "nso", "Northern Sotho"),
     ],
 )
 def test_found(said: str, tag: str, name: str) -> None:
@@ -45,6 +59,17 @@ def test_found(said: str, tag: str, name: str) -> None:
         ("Spansh", "Spanish"),
         ("Portuguse", "Portuguese"),
         ("klingonese", "Klingon"),
+        ("Germann", "German?"),
+        ("Portugese", "Portuguese?"),
+        ("Chineese", "Chinese?"),
+        ("italien", "Italian?"),
+        ("Japenese", "Japanese or Javanese?"),
+        ("deu_Latin", "deu_Latn (German)?"),
+        ("eng_Lat", "eng_Latn (English)?"),
+        ("de-DEE", "de (German)?"),
+        ("jp", "ja (Japanese)?"),
+        ("cz", "cs (Czech)?"),
+        ("Chinese (Elvish)", "Chinese"),
         ("xx", None),
         ("a", None),
         ("", None),
@@ -93,10 +118,65 @@ NLLB = (
         ("German", [">>eng<<", ">>deu<<"], ">>deu<<"),
         ("German", ["__en__", "__de__"], "__de__"),
         ("German", [], None),
+        ("Korean", ["kor_Hang"], "kor_Hang"),
+        ("ko-Kore", ["kor_Hang"], None),
+        ("acm", ["acm_Arab"], "acm_Arab"),
+        ("Acehnese", ["ace_Arab", "ace_Latn"], "ace_Latn"),
+        ("Brazilian Portuguese", ["pt_XX"], "pt_XX"),
+        ("Northern Sotho", ["ns"], "ns"),
+        ("Filipino", ["tl"], "tl"),
+        ("Norwegian Bokmål", ["no"], "no"),
+        ("fr-CA", ["fr", "fr_CA"], "fr_CA"),
+        ("fr", ["fr_CA", "fr"], "fr"),
     ],
 )
 def test_as_a_tokenizer_spells_it(said: str, codes: list[str], code: str | None) -> None:
     assert language(said).code_among(codes) == code
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("module", "listed"),
+    [("m2m_100.tokenization_m2m_100", "m2m100"), ("mbart50.tokenization_mbart50", None),
+     ("nllb.tokenization_nllb", None)],
+)  # fmt: skip
+def test_every_language_of_the_library_is_found_by_code_and_by_name(
+    module: str, listed: str | None
+) -> None:
+    codes = __import__(
+        f"transformers.models.{module}", fromlist=["FAIRSEQ_LANGUAGE_CODES"]
+    ).FAIRSEQ_LANGUAGE_CODES
+    codes = codes if listed is None else codes[listed]
+    by_name = 0
+    for code in codes:
+        found = language(code)
+        assert found.code_among(codes) == code
+        for said in (found.name, found.alpha3, found.full):
+            other = language(said).code_among(codes)
+            # A language in two scripts, or of a broader one, is meant only by its code.
+            assert other is not None and language(other).tag == found.tag
+            by_name += other == code
+    assert by_name >= 0.98 * 3 * len(codes)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "akin"),
+    [
+        ("pt-PT", "pt-BR", True), ("zh-Hant", "cmn", True), ("nb", "no", True),
+        ("arz", "ar", True), ("hr", "bs", True), ("fil", "tl", True),
+        ("de", "en", False), ("es", "ca", False), ("da", "no", False), ("yue", "zh", False),
+    ],
+)  # fmt: skip
+def test_which_languages_a_model_for_another_may_be_asked_for(
+    one: str, other: str, akin: bool
+) -> None:
+    assert language(one).akin(language(other)) is akin
+    assert language(other).akin(language(one)) is akin
+
+
+@pytest.mark.parametrize("code", ["roa", "mul", "sh", "ROMANCE", "NORTH_EU", "cat_oci_spa", "zhx"])
+def test_groups_are_no_single_language(code: str) -> None:
+    assert single_language(code) is None
 
 
 @pytest.mark.parametrize("pair", [("de", "de"), ("German", "deu_Latn"), ("ar", "arb_Arab")])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bakeoff.core.errors import BakeoffError, EngineFailed, OutOfMemory
 from bakeoff.engines.batch.plan import Limits, Sized, plan
@@ -33,13 +33,17 @@ class Careful:
         limits: how large a batch may be; smaller after memory ran out.
     """
 
-    def __init__(self, limits: Limits, memory: Memory) -> None:
+    def __init__(
+        self, limits: Limits, memory: Memory, kin: Callable[[Any], Hashable] | None = None
+    ) -> None:
+        """`kin` says which rows may share a batch; default: those of one `group`."""
         self.limits = limits
         self._memory = memory
+        self._kin = kin
 
     def plan(self, rows: Sequence[R]) -> list[list[R]]:
         """Batches that fit."""
-        return plan(rows, self.limits)
+        return plan(rows, self.limits, self._kin)
 
     def run(
         self, rows: Sequence[R], compute: Callable[[Sequence[R]], Sequence[T]]

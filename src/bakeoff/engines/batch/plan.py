@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 
@@ -28,6 +28,8 @@ class Sized(Protocol):
 
 
 S = TypeVar("S", bound=Sized)
+_NEGLIGIBLE = 8
+"""Tokens that prompts may always differ by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +39,34 @@ class Limits:
     Attributes:
         rows: most sequences.
         tokens: most sequences times the longest (read and written).
+        spread: how many tokens the shortest and the longest prompt may be apart, as a share of
+            the new tokens (for libraries that read a mixed batch step by step); None: any.
     """
 
     rows: int
     tokens: int
+    spread: float | None = None
 
     def fits(self, rows: Sequence[Sized]) -> bool:
         """Whether these rows may share a batch; one row always may."""
         return len(rows) == 1 or (
-            sum(row.lanes for row in rows) <= self.rows and weight(rows) <= self.tokens
+            sum(row.lanes for row in rows) <= self.rows
+            and weight(rows) <= self.tokens
+            and self._alike(rows)
         )
+
+    def _alike(self, rows: Sequence[Sized]) -> bool:
+        if self.spread is None:
+            return True
+        lengths = [row.length for row in rows]
+        allowed = max(_NEGLIGIBLE, self.spread * max(row.max_new for row in rows))
+        return max(lengths) - min(lengths) <= allowed
 
     def halved(self, rows: Sequence[Sized]) -> Limits:
         """What to allow after a batch of these rows ran out of memory."""
         lanes = sum(row.lanes for row in rows)
-        return Limits(
+        return replace(
+            self,
             rows=max(1, min(self.rows, lanes // 2)),
             tokens=max(1, min(self.tokens, weight(rows) // 2)),
         )
@@ -63,15 +78,22 @@ def weight(rows: Sequence[Sized]) -> int:
     return lanes * (max(row.length for row in rows) + max(row.max_new for row in rows))
 
 
-def plan(rows: Iterable[S], limits: Limits) -> list[list[S]]:
+def plan(
+    rows: Iterable[S], limits: Limits, kin: Callable[[S], Hashable] | None = None
+) -> list[list[S]]:
     """Batches of all rows, the heaviest first in each group.
 
     A batch runs as long as its longest answer and reads as much as its longest prompt, so rows
     are first parted by how much they may write, then sorted by how much they read.
+
+    Args:
+        rows: in any order.
+        limits: how large a batch may be.
+        kin: only rows with the same value share a batch; default: their `group`.
     """
     groups: dict[Hashable, list[S]] = {}
     for row in rows:
-        groups.setdefault(row.group, []).append(row)
+        groups.setdefault(row.group if kin is None else kin(row), []).append(row)
     return [
         batch
         for group in groups.values()

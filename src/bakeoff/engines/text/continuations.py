@@ -61,7 +61,7 @@ class ScoreReader:
         self, context: Text | Messages | Source, continuation: str
     ) -> tuple[list[int], list[int]]:
         if isinstance(context, Messages):
-            text, encode = self.reader.render(context), self.reader.plain
+            text, encode = self.reader.render(context), self.reader.rendered
         else:
             text, encode = text_of(context, self.reader.languages), self._open
         text, continuation = _moved(text, continuation)
@@ -89,7 +89,7 @@ class ScoreReader:
         fitted = self._fitted(read, request)
         special = self.reader.special
         begin = tuple(one for one in special.beginning(read.language) if one is not None)
-        target = tuple(self.reader.plain(continuation))
+        target = tuple(self.reader.answer(continuation))
         if not target:
             raise InvalidRequest("the continuation has no token: there is nothing to score")
         if self.written is not None and len(begin) + len(target) > self.written + 1:

@@ -7,6 +7,7 @@ from typing import Any
 
 from bakeoff.core.errors import UnsupportedOption
 from bakeoff.core.requests import Source
+from bakeoff.engines.languagecodes import marked_language
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,8 @@ class Languages:
 
     Attributes:
         codes: language tag -> id of its token.
-        prefixes: language tag -> text that is written before the source (Marian's `>>fra<<`).
+        prefixes: language tag -> text that is written before the source (Marian's `>>fra<<`,
+            MADLAD's `<2fr>`); it names the target alone.
         source: the tokenizer's own source language, or None where it has none.
     """
 
@@ -28,13 +30,10 @@ class Languages:
         """Read them from a tokenizer."""
         source = getattr(tokenizer, "src_lang", None)
         vocabulary: dict[str, int] = tokenizer.get_vocab()
-        marked = {
-            name[2:-2]: name
-            for name in vocabulary
-            if name.startswith(">>") and name.endswith("<<") and len(name) > 4
-        }
-        codes = _codes(tokenizer, vocabulary) if source is not None else {}
-        return cls(codes, marked, source)
+        if source is not None:
+            return cls(_codes(tokenizer, vocabulary), {}, source)
+        marks = {code: name for name in vocabulary if (code := marked_language(name))}
+        return cls({}, marks, None)
 
     def unknown(self, prompt: Source) -> list[str]:
         """Names of the fields of a source that this tokenizer cannot honour."""
@@ -72,11 +71,28 @@ class Languages:
         return self.codes.get(prompt.target_language or "")
 
 
+def make_special(tokenizer: Any) -> None:
+    """Tell a tokenizer that its language tokens are special, so that no text shows them.
+
+    M2M100's adds 100 languages to every vocabulary, but knows as special only those that its files
+    name as such: without them each translation would begin with `__de__`.
+    """
+    ids: dict[str, int] = getattr(tokenizer, "lang_token_to_id", None) or {}
+    lacking = [token for token in ids if token not in tokenizer.added_tokens_encoder]
+    if not lacking or len(tokenizer.get_vocab()) != ids[lacking[0]]:
+        return  # they would get other ids than those that the model was trained with
+    tokenizer.add_special_tokens(
+        {"extra_special_tokens": lacking}, replace_extra_special_tokens=False
+    )
+
+
 def _codes(tokenizer: Any, vocabulary: dict[str, int]) -> dict[str, int]:
     """Tags of the tokens that name a language: `en_XX`, `eng_Latn`, or `en` for `__en__`."""
-    listed = getattr(tokenizer, "lang_code_to_id", None)
-    if listed:
-        return {str(tag): int(token) for tag, token in listed.items()}
+    listed: dict[str, int] = getattr(tokenizer, "lang_code_to_id", None) or {}
+    if listed and hasattr(tokenizer, "lang_token_to_id"):  # M2M100: `de` itself may be a word
+        return dict(listed)
+    if listed:  # made with the class; a vocabulary that is read later may move the tokens
+        return {tag: vocabulary.get(tag, token) for tag, token in listed.items()}
     special = {*tokenizer.all_special_tokens, *tokenizer.added_tokens_encoder}
     basic = set(tokenizer.special_tokens_map.values() if tokenizer.special_tokens_map else ())
     found = {}

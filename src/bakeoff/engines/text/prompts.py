@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bakeoff.core.errors import InvalidRequest, PromptTooLong, TemplateFailed
 from bakeoff.core.requests import Messages, Prompt, Source, Text, Tokens, Truncate
+from bakeoff.engines.text.chat import ChatRules, rules_of
 from bakeoff.engines.text.languages import Languages
 from bakeoff.engines.text.special import Special
 
@@ -46,6 +47,7 @@ class PromptReader:
         vocabulary: how many token ids the model takes.
         continues: whether the model goes on where the prompt ends (decoder-only): then a prompt
             that is cut loses its beginning, since its end says what is to be written.
+        chat: how conversations are put to the tokenizer's chat template.
     """
 
     tokenizer: Any
@@ -53,6 +55,10 @@ class PromptReader:
     languages: Languages
     vocabulary: int
     continues: bool = False
+    chat: ChatRules = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "chat", rules_of(self.tokenizer))
 
     def read(self, prompt: Prompt) -> Read:
         """Tokenise a prompt, whatever its length.
@@ -65,7 +71,7 @@ class PromptReader:
         if isinstance(prompt, Tokens):
             read = Read(self._checked(prompt.ids))
         elif isinstance(prompt, Messages):
-            read = Read(self.plain(self.render(prompt)), chat=True)
+            read = Read(self.rendered(self.render(prompt)), chat=True)
         elif isinstance(prompt, Source):
             read = self._source(prompt)
         else:
@@ -89,14 +95,17 @@ class PromptReader:
 
     def render(self, prompt: Messages) -> str:
         """The conversation as the checkpoint's own template writes it, ready for an answer."""
-        turns = [{"role": m.role, "content": m.content} for m in prompt.messages]
+        if not self.tokenizer.chat_template:
+            raise TemplateFailed(
+                "the model has no chat template: send text, or name under `tokenizer:` one that has"
+            )
         try:
             text = self.tokenizer.apply_chat_template(
-                turns, tokenize=False, add_generation_prompt=True
+                self.chat.arrange(prompt.messages), tokenize=False, add_generation_prompt=True
             )
         except Exception as error:  # a template may raise anything; it costs this row alone
             raise TemplateFailed(f"the chat template refused the conversation: {error}") from error
-        return str(text)
+        return self.chat.finish(str(text))
 
     def encode(self, text: str) -> list[int]:
         """Ids with the special tokens of the tokenizer; BOS once, even if the text spells it."""
@@ -107,9 +116,24 @@ class PromptReader:
             return ids[1:]
         return ids
 
+    def rendered(self, text: str) -> list[int]:
+        """Ids of a rendered conversation; BOS once, even if the template writes it twice."""
+        ids = self.plain(text)
+        doubled = len(ids) > 1 and ids[0] == ids[1] == self.special.bos
+        return ids[1:] if doubled else ids
+
     def plain(self, text: str) -> list[int]:
         """Ids of the text alone; no special token is added."""
         ids: list[int] = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        return ids
+
+    def answer(self, text: str) -> list[int]:
+        """Ids of a text as an encoder-decoder writes it: Marian splits its target otherwise."""
+        if self.languages.source is not None:  # one vocabulary; its target mode needs a language
+            return self.plain(text)
+        ids: list[int] = self.tokenizer(text_target=text, add_special_tokens=False, verbose=False)[
+            "input_ids"
+        ]
         return ids
 
     def _source(self, prompt: Source) -> Read:

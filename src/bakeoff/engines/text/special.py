@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from bakeoff.engines.text.chat import rules_of
+
 _BYTE = re.compile(r"^<0x[0-9A-Fa-f]{2}>$")
 _BY_START = ("MBartTokenizer", "MBartTokenizerFast")
 """mBART's decoder starts with the language; mBART-50, NLLB and M2M100 write it first."""
@@ -67,8 +69,8 @@ class Special:
         pad = _one("pad_token_id", tokenizer, *places)
         if pad is None or pad >= vocabulary:
             pad = min(end, default=0)  # some tokenizers pad with a token the model never had
-        behind, silent = _behind_a_turn(tokenizer)
-        turn_end, turn_stops = _turn(tokenizer, behind)
+        rules = rules_of(tokenizer)
+        turn_end, turn_stops = _turn(tokenizer, rules.closing)
         return cls(
             end=end,
             pad=pad,
@@ -81,7 +83,7 @@ class Special:
             byte_ids=frozenset(
                 token for name, token in tokenizer.get_vocab().items() if _BYTE.match(name)
             ),
-            silent=silent,
+            silent=rules.silent,
             by_start=type(tokenizer).__name__ in _BY_START,
         )
 
@@ -105,22 +107,6 @@ def _one(name: str, *places: Any) -> int | None:
         if isinstance(value, int) and value >= 0:
             return value
     return None
-
-
-def _behind_a_turn(tokenizer: Any) -> tuple[str, str | None]:
-    """What the chat template writes behind the assistant's words; or why it wrote nothing.
-
-    A template may refuse the two turns it is asked here and still render a row's own.
-    """
-    if not tokenizer.chat_template:
-        return "", None
-    words = "zq answer qz"
-    turns = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": words}]
-    try:
-        text = tokenizer.apply_chat_template(turns, tokenize=False)
-    except Exception as error:  # templates raise what they like
-        return "", f"{type(error).__name__}: {error}"
-    return str(text).rpartition(words)[2].strip(), None
 
 
 def _turn(tokenizer: Any, behind: str) -> tuple[frozenset[int], tuple[str, ...]]:

@@ -9,8 +9,9 @@ from pathlib import Path
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.ports import ModelFacts
 from bakeoff.engines import hub
+from bakeoff.engines.adapters import adapter_weights
 from bakeoff.engines.cache import Lease, acquire
-from bakeoff.engines.facts import adapter_ref, find, tokenizer_ref, weights_of
+from bakeoff.engines.facts import Source, adapter_refs, find, tokenizer_ref, weights_of
 from bakeoff.engines.gguf import KIND, conversion_key
 from bakeoff.engines.identity import part_of
 
@@ -22,20 +23,24 @@ class ModelFiles:
     Attributes:
         model: configuration and weights.
         tokenizer: the tokenizer's files.
-        adapter: PEFT weights, or None.
+        adapters: PEFT weights, in order.
         code_revision: commit of code that lies in another repository, or None.
         lease: keeps a cached conversion in place, or None.
     """
 
     model: Path
     tokenizer: Path
-    adapter: Path | None
+    adapters: tuple[Path, ...]
     code_revision: str | None
     lease: Lease | None
 
 
-def locate(facts: ModelFacts, convert: Callable[[Path, Path], None]) -> ModelFiles:
+def locate(
+    facts: ModelFacts, convert: Callable[[Path, Path], None], source: Source | None = None
+) -> ModelFiles:
     """Fetch what is not there yet; `convert(file, folder)` turns a GGUF file into a folder.
+
+    `source` is the checkpoint where it was found already.
 
     Raises:
         ModelError: a file cannot be had, or does not convert.
@@ -47,13 +52,13 @@ def locate(facts: ModelFacts, convert: Callable[[Path, Path], None]) -> ModelFil
         lease = acquire(KIND, key, str(file), lambda folder: convert(file, folder))
         folder = lease.path
     else:
-        folder = _with_weights(facts.ref)
-    tokenizer, adapter = tokenizer_ref(facts.ref), adapter_ref(facts.ref)
+        folder = _with_weights(source or find(facts.ref))
+    tokenizer = tokenizer_ref(facts.ref)
     code = part_of(facts.identity, "code")
     return ModelFiles(
         model=folder,
         tokenizer=find(tokenizer).folder if tokenizer else folder,
-        adapter=_adapter(adapter) if adapter else None,
+        adapters=tuple(_adapter(adapter) for adapter in adapter_refs(facts.ref)),
         code_revision=code.rpartition("@")[2] if code else None,
         lease=lease,
     )
@@ -67,15 +72,12 @@ def gguf_path(ref: ModelRef) -> Path:
     return ref.path / name if ref.path.is_dir() else ref.path
 
 
-def _with_weights(ref: ModelRef) -> Path:
-    source = find(ref)
+def _with_weights(source: Source) -> Path:
     weights = weights_of(source)
     return hub.fetch(source.repo, weights) if source.repo else source.folder
 
 
 def _adapter(ref: ModelRef) -> Path:
     source = find(ref)
-    if source.repo is None:
-        return source.folder
-    weights = [f for f in source.files if f.startswith("adapter_model.")]
-    return hub.fetch(source.repo, weights)
+    weights = adapter_weights(ref.uri, source.files)
+    return hub.fetch(source.repo, [weights]) if source.repo else source.folder

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
-from bakeoff.core.codes import FinishReason
-from bakeoff.core.errors import BakeoffError, DeadlineExceeded
-from bakeoff.core.outputs import Completion, Timing, Usage
 from bakeoff.engines.batch.rows import Control, Row
-from bakeoff.engines.text.detokenize import HALF, cut
+from bakeoff.engines.text.finishing import Finisher, Made, Written
+from bakeoff.engines.text.following import OnTokens
 from bakeoff.engines.text.special import Special
 from bakeoff.engines.transformers import rules
 from bakeoff.engines.transformers.loading import Loaded
 from bakeoff.engines.transformers.logprobs import Recorder
 from bakeoff.engines.transformers.quiet import unreminded
-from bakeoff.engines.transformers.watch import OnTokens, Watch
-
-Made = Completion | BakeoffError
-"""What becomes of a row; an error is this row's alone."""
+from bakeoff.engines.transformers.watch import Watch
 
 
 def neutral_generation_config(model: Any) -> Any:
@@ -85,7 +80,8 @@ class Generator:
                 stopping_criteria=StoppingCriteriaList([watch]),
             )
         lines = out[:, inputs.shape.width :].tolist()
-        made = _Finisher(self, watch, recorder, began, len(rows))
+        finisher = Finisher(self.decode, self.special.last, began, len(rows))
+        made = _Gatherer(finisher, watch, recorder, self.name)
         return [made.row(line, row, self._mine(lines, rows, line)) for line, row in enumerate(rows)]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -154,61 +150,29 @@ class Generator:
 
 
 @dataclass(frozen=True)
-class _Finisher:
-    """Turns token ids into completions."""
+class _Gatherer:
+    """Takes the texts of rows out of the tensors of a batch."""
 
-    generator: Generator
+    finisher: Finisher
     watch: Watch
     recorder: Recorder | None
-    began: float
-    concurrency: int
+    name: Callable[[int], str]
 
     def row(self, line: int, row: Row, lines: Sequence[list[int]]) -> list[Made]:
         """The texts of one row."""
         if row.lanes > 1:
-            found = [self._one(line, row, ids) for ids in lines]
-            return [replace(one, choice=at) if isinstance(one, Completion) else one
-                    for at, one in enumerate(found)]  # fmt: skip
-        made = self._one(line, row, lines[0])
-        if row.copies == 1 or not isinstance(made, Completion):
-            return [made] * row.copies
-        return [replace(made, choice=choice) for choice in range(row.copies)]
+            return self.finisher.best(row, [self._written(line, row, ids) for ids in lines])
+        return self.finisher.copies(row, self._written(line, row, lines[0]))
 
-    def _one(self, line: int, row: Row, ids: list[int]) -> Made:
+    def _written(self, line: int, row: Row, ids: list[int]) -> Written:
         ids = self.watch.cut(line, ids)
-        ended = bool(ids) and ids[-1] in row.end_ids
-        text, stopped = cut(self.generator.decode(ids[:-1] if ended else ids), row.stops)
-        if not (ended or stopped):
-            text = text.rstrip(HALF)  # the limit may fall between the bytes of a character
-        finish = self._finish(line, row, ids, ended or stopped)
-        if finish is None:
-            return DeadlineExceeded("the row took longer than its deadline")
         recorded = None
         if self.recorder is not None and row.logprobs is not None:
-            recorded = self.recorder.of(line, row, ids, self.generator.name)
-        first = self.watch.first_token
-        return Completion(
-            id=row.id,
-            text=text,
-            finish=finish,
-            token_ids=tuple(ids),
-            usage=Usage(prompt=row.length, cut=row.cut, completion=len(ids)),
-            timing=Timing(
-                queued=self.began - row.arrived,
-                first_token=None if first is None else first - row.arrived,
-                done=time.perf_counter() - row.arrived,
-            ),
-            concurrency=self.concurrency,
-            choice=row.choice,
+            recorded = self.recorder.of(line, row, ids, self.name)
+        return Written(
+            ids=ids,
+            first_token=self.watch.first_token,
+            cancelled=line in self.watch.cancelled,
+            late=line in self.watch.late,
             logprobs=recorded,
         )
-
-    def _finish(self, line: int, row: Row, ids: list[int], ended: bool) -> FinishReason | None:
-        """Why the text ended; None for its deadline."""
-        full = len(ids) >= row.max_new
-        if line in self.watch.cancelled and not (ended or full):
-            return FinishReason.CANCELLED
-        if line in self.watch.late and not (ended or full):
-            return None
-        forced = full and ended and ids[-1] == self.generator.special.last
-        return FinishReason.STOP if ended and not forced else FinishReason.LENGTH

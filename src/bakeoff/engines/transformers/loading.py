@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-import importlib
-import json
+import errno
 import re
 import weakref
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
 
-from bakeoff.core.errors import BakeoffError, ModelLoadFailed, OutOfMemory, UnsupportedOption
+from bakeoff.core.errors import BakeoffError, ModelLoadFailed, OutOfMemory
 from bakeoff.core.ports import ModelFacts
 from bakeoff.core.rows import Notice
+from bakeoff.engines.cache import bakeoff_home
 from bakeoff.engines.decoding import KEPT
+from bakeoff.engines.facts import find
+from bakeoff.engines.footprint import advice, check_fits, estimate, size
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.pooling import Pooling, read_pooling
+from bakeoff.engines.text.tokenizers import load_tokenizer
+from bakeoff.engines.transformers import quantising
+from bakeoff.engines.transformers.adapting import lay_over
 from bakeoff.engines.transformers.configkeys import unknown_keys
 from bakeoff.engines.transformers.conversion import convert
-from bakeoff.engines.transformers.devices import Placement, place
+from bakeoff.engines.transformers.devices import Placement, input_device, place, room, spread_over
 from bakeoff.engines.transformers.files import ModelFiles, locate
+from bakeoff.engines.transformers.gaps import fill_gaps
+from bakeoff.engines.transformers.offload import Offload
 from bakeoff.engines.transformers.quiet import quiet
+from bakeoff.engines.transformers.ropekeys import rope_failure
 
 _CLASSES = {"causal": "AutoModelForCausalLM", "seq2seq": "AutoModelForSeq2SeqLM"}
 _HEAD_CLASSES = {
@@ -48,6 +56,9 @@ class Loaded:
         notices: what was noticed while loading.
         facts: what was known before.
         pooling: how an embedding model makes its vector.
+        placed: where the weights lie, for example `cpu` or `cpu, disk`.
+        alone: whether a text would hang on the rows beside it, so that each is computed alone.
+        held: what is given back once the model is not used any more; may be closed twice.
     """
 
     model: Any
@@ -57,13 +68,17 @@ class Loaded:
     notices: tuple[Notice, ...]
     facts: ModelFacts | None = None
     pooling: Pooling = field(default_factory=Pooling)
+    placed: str = "cpu"
+    alone: bool = False
+    held: ExitStack = field(default_factory=ExitStack)
 
 
 def load_model(facts: ModelFacts, options: EngineOptions) -> Loaded:
     """Load weights and tokenizer; blocks until they are in memory.
 
     Configuration, tokenizer and weights come from one folder (of one commit, for a repository on
-    the Hub); weights that the checkpoint lacks are an error, never drawn at random.
+    the Hub); weights that the checkpoint lacks are an error, never drawn at random. A model that
+    cannot fit is refused before its weights are fetched.
 
     Raises:
         ModelError: the model cannot be loaded.
@@ -72,38 +87,80 @@ def load_model(facts: ModelFacts, options: EngineOptions) -> Loaded:
     placement = place(facts.ref)
     if options.threads:
         torch.set_num_threads(options.threads)
-    files = locate(facts, convert)
-    notices: list[Notice] = []
+    source = find(facts.ref)
+    check_fits(facts, room(placement), source)
+    held = ExitStack()
     try:
-        with quiet(notices):
-            tokenizer = _tokenizer(facts, files)
-            model = _model(facts, files, placement, notices)
-            if "classify" in facts.capabilities.heads and model.config.pad_token_id is None:
-                # a decoder with labels reads its last real token, which it finds by this id
-                model.config.pad_token_id = tokenizer.pad_token_id
+        files = locate(facts, convert, source)
+        if files.lease is not None:
+            held.callback(files.lease.release)
+        loaded = _loaded(_Job(facts, files, placement, options, held))
     except BakeoffError:
-        _release(files)
+        held.close()
         raise
     except Exception as error:  # whatever a library, or a checkpoint's own code, raises
-        _release(files)
-        raise _translated(facts, error) from error
-    if files.lease is not None:
-        weakref.finalize(model, files.lease.release)
-    device = str(next(model.parameters()).device) if placement.spread else placement.device
+        held.close()
+        raise _translated(facts, placement, error) from error
+    weakref.finalize(loaded.model, held.close)
+    return loaded
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A model on its way into memory."""
+
+    facts: ModelFacts
+    files: ModelFiles
+    placement: Placement
+    options: EngineOptions
+    held: ExitStack
+
+
+def _loaded(job: _Job) -> Loaded:
+    facts, files, notices = job.facts, job.files, list[Notice]()
+    with quiet(notices):
+        tokenizer = load_tokenizer(facts.ref, files.tokenizer, _remote(facts, files))
+        model = _model(job, notices)
+        if "classify" in facts.capabilities.heads and model.config.pad_token_id is None:
+            # a decoder with labels reads its last real token, which it finds by this id
+            model.config.pad_token_id = tokenizer.pad_token_id
+        placed = _placed(job, model, notices)
+        alone = quantising.settle(model, job.options, notices)
+        device = input_device(model, job.placement)
+        model = lay_over(model, facts.ref, files.adapters, device).eval()
     return Loaded(
         model=model,
         tokenizer=tokenizer,
         device=device,
-        dtype=_dtype_name(facts, model),
+        dtype=quantising.quantised(model) or str(model.dtype).removeprefix("torch."),
         notices=tuple(dict.fromkeys(notices)),
         facts=facts,
         pooling=read_pooling(facts.ref.uri, files.model),
+        placed=placed,
+        alone=alone,
+        held=job.held,
     )
 
 
-def _release(files: ModelFiles) -> None:
-    if files.lease is not None:
-        files.lease.release()
+def _placed(job: _Job, model: Any, notices: list[Notice]) -> str:
+    """Where the weights lie; what is on disk is made ready to be read."""
+    if not job.placement.spread:
+        return job.placement.device
+    places, allowed = spread_over(model), job.placement.arguments["max_memory"] or {}
+    on_disk, most = places.get("disk", 0), allowed.get("disk")
+    if most is not None and on_disk > most:  # the library itself knows no limit there
+        raise OutOfMemory(
+            f"{job.facts.ref.uri}: {size(on_disk)} would stay on disk where max_memory allows "
+            f"{size(most)}: raise that, or what cpu may take"
+        )
+    if on_disk:
+        fill_gaps(model)
+    if on_disk or len(places) > 1:
+        whole = sum(places.values())
+        parts = ", ".join(f"{count / whole:.0%} on {place}" for place, count in places.items())
+        disk = "; what is on disk is read again on every pass" if on_disk else ""
+        notices.append(Notice("placement", f"the weights are spread: {parts}{disk}"))
+    return ", ".join(places)
 
 
 def _remote(facts: ModelFacts, files: ModelFiles) -> dict[str, Any]:
@@ -113,52 +170,30 @@ def _remote(facts: ModelFacts, files: ModelFiles) -> dict[str, Any]:
     return found
 
 
-def _tokenizer(facts: ModelFacts, files: ModelFiles) -> Any:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(
-        str(files.tokenizer), use_fast=facts.ref.use_fast, **_remote(facts, files)
-    )
-    if not facts.ref.use_fast and tokenizer.is_fast:
-        raise UnsupportedOption(
-            f"use_fast is false, but {type(tokenizer).__name__} of {facts.ref.uri} has no version "
-            f"in Python in transformers {transformers.__version__}: leave use_fast out",
-            option="use_fast",
-        )
-    if tokenizer.chat_template is None:
-        tokenizer.chat_template = _older_template(files.tokenizer)
-    return tokenizer
-
-
-def _older_template(folder: Path) -> str | None:
-    """The template of `chat_template.json`, which the library reads for processors alone."""
-    path = folder / "chat_template.json"
-    if not path.is_file():
-        return None
-    found = json.loads(path.read_text(encoding="utf-8")).get("chat_template")
-    return found if isinstance(found, str) else None
-
-
-def _model(
-    facts: ModelFacts, files: ModelFiles, placement: Placement, notices: list[Notice]
-) -> Any:
+def _model(job: _Job, notices: list[Notice]) -> Any:
+    facts, files, placement = job.facts, job.files, job.placement
     remote = _remote(facts, files)
     config = transformers.AutoConfig.from_pretrained(str(files.model), **remote)
     notices.extend(unknown_keys(config, files.model))
-    model, info = _class_of(facts).from_pretrained(
-        str(files.model),
-        config=config,
-        output_loading_info=True,
-        **placement.arguments,
-        **_quantised(facts, placement),
-        **remote,
-    )
+    arguments = {**placement.arguments, **quantising.arguments(facts.ref, placement, config)}
+    if placement.spread:
+        offload = Offload()
+        job.held.callback(offload.remove)
+        arguments["offload_folder"] = str(offload.path)
+    elif "quantization_config" in vars(config):
+        arguments.setdefault("device_map", {"": placement.device})
+    try:
+        model, info = _class_of(facts).from_pretrained(
+            str(files.model), config=config, output_loading_info=True, **arguments, **remote
+        )
+    except KeyError as error:
+        raise rope_failure(facts.ref.uri, config, error) or error from error
     _check_weights(facts, info, notices)
-    if not placement.spread and not _is_quantised(facts):
+    if "device_map" not in arguments:
         model = model.to(placement.device)
-    if files.adapter is not None:
-        model = _adapted(model, files.adapter)
     if getattr(model, "generation_config", None) is not None:
         model.generation_config = _kept(model.generation_config)
-    return model.eval()
+    return model
 
 
 def _class_of(facts: ModelFacts) -> Any:
@@ -168,27 +203,6 @@ def _class_of(facts: ModelFacts) -> Any:
         if head in facts.capabilities.heads:
             return getattr(transformers, name)
     raise ModelLoadFailed(f"{facts.ref.uri}: {facts.architecture} has no head that bakeoff asks")
-
-
-def _quantised(facts: ModelFacts, placement: Placement) -> dict[str, Any]:
-    if not _is_quantised(facts):
-        return {}
-    config = transformers.BitsAndBytesConfig(
-        load_in_4bit=facts.ref.load_in_4bit,
-        load_in_8bit=facts.ref.load_in_8bit,
-        bnb_4bit_quant_type="nf4",
-    )
-    whole = {} if placement.spread else {"device_map": {"": placement.device}}
-    return {"quantization_config": config, **whole}
-
-
-def _is_quantised(facts: ModelFacts) -> bool:
-    return facts.ref.load_in_4bit or facts.ref.load_in_8bit
-
-
-def _adapted(model: Any, folder: Path) -> Any:
-    peft = importlib.import_module("peft")  # optional; `checks` has made sure that it is there
-    return peft.PeftModel.from_pretrained(model, str(folder))
 
 
 def _check_weights(facts: ModelFacts, info: dict[str, Any], notices: list[Notice]) -> None:
@@ -218,17 +232,23 @@ def _kept(config: transformers.GenerationConfig) -> transformers.GenerationConfi
     return transformers.GenerationConfig(**{k: v for k, v in said.items() if v is not None})
 
 
-def _dtype_name(facts: ModelFacts, model: Any) -> str:
-    if _is_quantised(facts):
-        return "bnb-4bit" if facts.ref.load_in_4bit else "bnb-8bit"
-    return str(model.dtype).removeprefix("torch.")
-
-
-def _translated(facts: ModelFacts, error: Exception) -> BakeoffError:
-    short = "out of memory" in str(error) or "can't allocate memory" in str(error)
+def _translated(facts: ModelFacts, placement: Placement, error: Exception) -> BakeoffError:
+    text, uri = str(error), facts.ref.uri
+    short = "out of memory" in text or "can't allocate memory" in text
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or short:
+        found = estimate(facts, room(placement))
         return OutOfMemory(
-            f"{facts.ref.uri} does not fit into memory: take a smaller torch_dtype, load_in_4bit "
-            "or device_map: auto"
+            f"memory ran out while {uri} was loaded, which takes about {found}; {advice(found)}"
         )
-    return ModelLoadFailed(f"{facts.ref.uri} cannot be loaded: {error}")
+    if "dispatched on the CPU or the disk" in text:
+        return OutOfMemory(
+            f"{uri}: max_memory leaves too little for all of it, and quantised weights lie neither "
+            "on disk nor on the CPU beside another device: raise max_memory, or drop device_map"
+        )
+    if getattr(error, "errno", None) == errno.ENOSPC or "No space left on device" in text:
+        return ModelLoadFailed(
+            f"the disk is full: {uri} keeps weights that do not fit in memory under BAKEOFF_HOME "
+            f"({bakeoff_home()}): free some space, set BAKEOFF_HOME to a larger disk, or raise "
+            "max_memory"
+        )
+    return ModelLoadFailed(f"{uri} cannot be loaded: {error}")

@@ -13,8 +13,14 @@ from bakeoff.core.rows import Notice
 
 CODE = "library-warning"
 _LONGEST = 300
-_LOGGERS = ("transformers", "huggingface_hub", "accelerate")
-_SAID_BETTER = ("Dequantizing the whole model", "You are using the default legacy behaviour")
+_LOGGERS = ("transformers", "huggingface_hub", "accelerate", "bitsandbytes", "peft")
+_SAID_BETTER = (
+    "Dequantizing the whole model",
+    "You are using the default legacy behaviour",
+    "Some parameters are on the meta device",
+    "The following device_map keys do not match",  # buffers, which have no place of their own
+    "Failed to load CPU gemm_4bit_forward",  # a faster kernel that bitsandbytes would download
+)
 """Beginnings of messages that bakeoff says itself, or that concern nothing it does."""
 
 

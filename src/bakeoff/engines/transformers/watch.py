@@ -3,38 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from bakeoff.engines.batch.rows import Control, Row
 from bakeoff.engines.text.detokenize import Decode, StopSearch
-
-OnTokens = Callable[[Sequence[int]], None]
-
-
-class _Text:
-    """The tokens of one row, looked at as they come."""
-
-    def __init__(self, row: Row, decode: Decode, show: OnTokens | None) -> None:
-        self.row = row
-        self.ids: list[int] = []
-        self.done = False
-        self._search = StopSearch(decode, row.stops) if row.stops else None
-        self._show = show
-
-    def push(self, token: int) -> bool:
-        """Take a token; True when the text is complete."""
-        if self.done:
-            return True
-        self.ids.append(token)
-        ended = token in self.row.end_ids
-        stopped = not ended and self._search is not None and self._search.found(self.ids)
-        self.done = ended or stopped or len(self.ids) >= self.row.max_new
-        if self._show is not None and not self.done:
-            self._show(self.ids)
-        return self.done
+from bakeoff.engines.text.following import Following, OnTokens
 
 
 class Watch:
@@ -54,7 +30,7 @@ class Watch:
         self._width = width
         self._control = control
         self._decode = decode
-        self._texts: dict[int, _Text] = {}
+        self._texts: dict[int, Following] = {}
         self._deadline = min(
             (row.deadline for row in rows if row.deadline is not None), default=None
         )
@@ -71,7 +47,7 @@ class Watch:
         """
         for line, row in enumerate(self._rows):
             if row.stops or row.end_ids - extra or show is not None:
-                self._texts[line] = _Text(row, self._decode, show)
+                self._texts[line] = Following(row, self._decode, show)
 
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
         """Which lines are complete, as the library asks it after each step."""

@@ -85,6 +85,7 @@ def _facts(model: ModelSummary) -> list[tuple[str, str]]:
         ("engine", precision(model)),
         ("why this engine", model.why),
         ("device", model.device),
+        ("adapters", ", ".join(model.adapters)),
         ("numerics", model.numerics),
         ("prompt prefix", repr(model.prefix) if model.prefix else ""),
         ("rows asked for", numbers.count(model.rows)),

@@ -172,7 +172,8 @@ def _counts(report: Report) -> Iterator[Notice]:
             "quantised",
             "Quantised weights",
             quantised,
-            "Scores and speed are those of the quantised model.",
+            "Scores are those of the quantised weights. A GGUF file is computed in float32: its "
+            "speed here is not that of a program that computes with the quantised weights.",
         )
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "JournalWriter",
     "Line",
     "SegmentHeader",
+    "journals_of",
     "newest_epoch",
     "pick_rows",
     "read_lines",
@@ -98,10 +99,14 @@ class JournalIndex:
         self._finished: set[bytes] = set()
         self._failed: set[bytes] = set()
         self._places: set[int] = set()
+        self._asked: dict[str, dict[str, dict[str, Any]]] = {}
+        header, above = None, ""
         for line in read_lines(folder, self.damage):
             self._add(line.row)
+            if line.header is not header:
+                header, above = line.header, self._settings(line.header)
             if line.row.ok:
-                self._places.add(_place(line.header.parts, line.row.row, line.row.repeat))
+                self._places.add(_place(above, line.row.row, line.row.repeat))
         self._failed -= self._finished
         for segment in segments(folder):
             self._read_epoch(segment.path)
@@ -127,17 +132,37 @@ class JournalIndex:
         short = short_key(key)
         return short in self._finished or short in self._failed
 
-    def holds(self, parts: dict[str, Any], row: str, repeat: int) -> bool:
-        """Whether a row of that id was finished under these settings, whatever it asked."""
-        return bool(self._places) and _place(parts, row, repeat) in self._places
+    def _settings(self, header: SegmentHeader) -> str:
+        parts, asked = _text(header.parts), _text(header.asked)
+        self._asked.setdefault(parts, {})[asked] = header.asked
+        return parts + asked
+
+    def asked(self, parts: dict[str, Any], row: str, repeat: int) -> list[dict[str, Any]]:
+        """With what a row of that id was asked when it was finished under these settings.
+
+        Task, prompt and columns as the segments name them; none where it was not finished.
+        """
+        if not self._places:
+            return []
+        text = _text(parts)
+        known = self._asked.get(text, {})
+        return [
+            settings
+            for asked, settings in known.items()
+            if _place(text + asked, row, repeat) in self._places
+        ]
 
     def __len__(self) -> int:
         return len(self._finished)
 
 
-def _place(parts: dict[str, Any], row: str, repeat: int) -> int:
+def _text(values: dict[str, Any]) -> str:
+    return json.dumps(values, sort_keys=True)
+
+
+def _place(settings: str, row: str, repeat: int) -> int:
     """8 bytes of a hash: a million rows fit."""
-    text = f"{json.dumps(parts, sort_keys=True)}\0{row}\0{repeat}"
+    text = f"{settings}\0{row}\0{repeat}"
     hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8)
     return int.from_bytes(hashed.digest(), "big")
 
@@ -149,12 +174,22 @@ def short_key(key: str) -> bytes:
 
 def newest_epoch(folder: Path) -> int | None:
     """The highest epoch of a model's segments; None where there is none. Reads headers alone."""
-    found = []
+    return max((0 if h is None else h.epoch for h in _headers(folder)), default=None)
+
+
+def journals_of(folder: Path, model: str) -> list[str]:
+    """Names of the journals below a folder that hold rows of the model with that identity."""
+    return [
+        journal.name
+        for journal in sorted(folder.glob("*/"))
+        if any(h is not None and h.parts.get("model") == model for h in _headers(journal))
+    ]
+
+
+def _headers(folder: Path) -> Iterator[SegmentHeader | None]:
     for segment in segments(folder):
         with segment.path.open("rb") as file:
-            header = read_header(file.readline(), segment.path, Damage())
-        found.append(0 if header is None else header.epoch)
-    return max(found, default=None)
+            yield read_header(file.readline(), segment.path, Damage())
 
 
 def pick_rows(folder: Path, wanted: Iterable[str], damage: Damage | None = None) -> dict[str, Line]:

@@ -36,6 +36,8 @@ class SegmentHeader(BaseModel):
     dtype: str = ""
     parts: dict[str, Any] = Field(default_factory=dict)
     """What all rows of the segment share, see `core/keys.py`."""
+    asked: dict[str, Any] = Field(default_factory=dict)
+    """Task, prompt and columns behind its rows; empty where an older bakeoff wrote it."""
 
     @property
     def epoch(self) -> int:

@@ -31,7 +31,7 @@ class Measurement(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     parts: str
-    """Digest of the key parts."""
+    """Digest of the settings, the task and the prompt."""
     conditions: Conditions | None = None
     seconds: float = 0.0
     """Of generation."""

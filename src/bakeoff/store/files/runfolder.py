@@ -111,7 +111,7 @@ class RunFolder:
         except Timeout as problem:
             who = f"{self.path} is being worked on by process {self._holder()}"
             if wait <= 0:
-                raise RunLocked(f"{who}: wait for it, or pass --wait") from problem
+                raise RunLocked(f"{who}: wait for it, or pass --wait SECONDS") from problem
             told(f"{who}: waiting up to {wait:g} s")
             try:
                 lock.acquire(timeout=wait, poll_interval=0.05)

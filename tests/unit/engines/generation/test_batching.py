@@ -78,6 +78,27 @@ def test_memory_halves_the_batch_and_goes_on():
     assert sizes == [2, 2]
 
 
+@given(ITEMS, st.floats(0.0, 1.0))
+def test_prompts_of_a_batch_are_as_alike_as_is_asked(items, spread):
+    limits = Limits(16, 10**6, spread)
+    batches = plan(items, limits)
+    assert sorted(i.name for b in batches for i in b) == sorted(i.name for i in items)
+    for batch in batches:
+        lengths = [item.length for item in batch]
+        allowed = max(8, spread * max(item.max_new for item in batch))
+        assert max(lengths) - min(lengths) <= allowed
+    assert limits.halved(items[:1] or [Item(1, 1)]).spread == spread
+
+
+@given(ITEMS)
+def test_kin_takes_the_place_of_the_group(items):
+    careful = Careful(Limits(16, 10**6), MEMORY, kin=lambda item: item.length % 3)
+    batches = careful.plan(items)
+    assert sorted(i.name for b in batches for i in b) == sorted(i.name for i in items)
+    for batch in batches:
+        assert len({item.length % 3 for item in batch}) == 1
+
+
 def test_one_row_without_memory_fails_alone():
     def compute(part):
         if any(item.name == 5 for item in part):

@@ -156,8 +156,11 @@ def test_tokens_for_languages_and_for_the_middle(make: Make) -> None:
     special = {"additional_special_tokens": ["en_XX", "de_DE", "eng_Latn", "__fr__", "<x>"]}
     can = facts_of(make(BART, special_tokens_map__json=special)).capabilities
     assert can.language_codes == ("de_DE", "en_XX", "eng_Latn", "fr")
+    assert not can.targets_only
     marian = {"vocab__json": {">>fra<<": 1, "a": 2}, "source__spm": ""}
-    assert facts_of(make(BART, **marian)).capabilities.language_codes[-1] == "fra"
+    can = facts_of(make(BART, special_tokens_map__json={}, **marian)).capabilities
+    assert can.language_codes == ("fra",) and can.targets_only
+    assert facts_of(make(CAUSAL, **marian)).capabilities.language_codes == ()
 
 
 def test_labels_in_the_order_of_the_outputs(make: Make) -> None:
@@ -195,7 +198,8 @@ def test_sentence_transformers_modules(make: Make, modules: list[str], refused: 
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"compute_type": "int8"}, UnsupportedOption, "torch_dtype"),
+        ({"compute_type": "int8", "engine": "transformers"}, UnsupportedOption, "torch_dtype"),
+        ({"compute_type": "int3"}, UnsupportedOption, "processor has .*float32.*int8"),
         ({"served_model": "x"}, UnsupportedOption, "endpoint"),
         ({"revision": "main"}, UnsupportedOption, "is local"),
         ({"max_memory": {"cpu": "8GiB"}}, UnsupportedOption, "device_map"),
@@ -203,7 +207,6 @@ def test_sentence_transformers_modules(make: Make, modules: list[str], refused: 
         ({"device_map": "auto", "max_memory": {"gpu": "8GiB"}}, UnsupportedOption, "'gpu'"),
         ({"device_map": "auto", "accelerator": "cpu"}, UnsupportedOption, "keep one"),
         ({"engine": "vllm"}, UnsupportedOption, "endpoint"),
-        ({"engine": "ctranslate2"}, UnsupportedOption, "engine: auto"),
         ({"tokenizer": "org/name"}, UnsupportedOption, "hf://org/name"),
         ({"gguf_file": "a.bin"}, UnsupportedOption, r"\.gguf"),
         ({"gguf_file": "a.gguf"}, ModelNotFound, "no gguf_file"),

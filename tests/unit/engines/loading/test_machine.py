@@ -17,7 +17,8 @@ def test_a_control_group_bounds_it_and_its_page_cache_counts_as_free(
 ) -> None:  # fmt: skip
     (tmp_path / "memory.max").write_text(f"{limit}\n")
     (tmp_path / "memory.current").write_text(f"{used}\n")
-    (tmp_path / "memory.stat").write_text(f"anon 600\ninactive_file {cached}\n")
+    lists = f"inactive_file {cached // 3}\nactive_file {cached - cached // 3}\n"
+    (tmp_path / "memory.stat").write_text("anon 600\n" + lists)
     monkeypatch.setattr(machine, "_CGROUP", tmp_path)
     found = machine.available_memory()
     assert found == free if free is not None else found > 10**6

@@ -86,7 +86,7 @@ function answerFoot(answer, metric) {
   ].filter(Boolean);
   const facts = [
     answer.tokens ? plural(answer.tokens, "token") : null,
-    answer.seconds ? formatSeconds(answer.seconds) : null,
+    answer.seconds ? `${formatSeconds(answer.seconds)} in its batch` : null,
   ].filter(Boolean);
   return el("div", { class: "answer-foot" },
     tags.length || facts.length ? el("p", { class: "meta" },

@@ -1,0 +1,153 @@
+"""The libraries by themselves, as well as they can be driven: the best of several settings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.core.ports import ModelFacts
+from bakeoff.core.requests import GenerateRequest, Tokens
+
+BATCHES = (8, 16, 32)
+WORKERS = ((1, 2), (2, 1))
+"""Batches at the same time, and threads of each."""
+
+
+@dataclass(frozen=True)
+class Bare:
+    """The best setting found.
+
+    Attributes:
+        speed: new tokens a second.
+        how: the setting.
+    """
+
+    speed: float
+    how: str
+
+
+def best_bare_transformers(model: Any, rows: Sequence[GenerateRequest]) -> Bare:
+    """Batched `generate` over rows sorted by length; a batch runs to its longest answer."""
+    found = [_transformers(model, rows, size) for size in BATCHES[:2]]
+    return max(found, key=lambda bare: bare.speed)
+
+
+def _transformers(model: Any, rows: Sequence[GenerateRequest], size: int) -> Bare:
+    import torch
+
+    left = not model.config.is_encoder_decoder
+    tokens, started = 0, time.perf_counter()
+    for batch in _batches(rows, size):
+        width = max(len(_ids(row)) for row in batch)
+        ids, mask = [], []
+        for row in batch:
+            pad = [0] * (width - len(_ids(row)))
+            on = [1] * len(_ids(row))
+            ids.append([*pad, *_ids(row)] if left else [*_ids(row), *pad])
+            mask.append(pad + on if left else on + pad)
+        new = max(_new(row) for row in batch)
+        with torch.inference_mode():
+            model.generate(
+                torch.tensor(ids),
+                attention_mask=torch.tensor(mask),
+                max_new_tokens=new,
+                min_new_tokens=new,
+                do_sample=False,
+            )
+        tokens += sum(_new(row) for row in batch)  # what a row wrote beyond its own is thrown away
+    return Bare(tokens / (time.perf_counter() - started), f"batches of {size}")
+
+
+def best_bare_ct2(facts: ModelFacts, rows: Sequence[GenerateRequest]) -> Bare:
+    """ctranslate2 over rows sorted by length, in every setting of batch and threads."""
+    found = [
+        _ct2(facts, rows, size, workers, threads)
+        for size in BATCHES
+        for workers, threads in WORKERS
+    ]
+    return max(found, key=lambda bare: bare.speed)
+
+
+def _ct2(
+    facts: ModelFacts, rows: Sequence[GenerateRequest], size: int, workers: int, threads: int
+) -> Bare:
+    """One call for each limit on new tokens: the library takes one limit a call."""
+    from bakeoff.engines.ctranslate2.converted import Kept, converted
+
+    with converted(facts) as lease:
+        runner = _runner(facts, lease, workers, threads)
+        start = Kept.read(lease.path).starts_with
+    begin = [str(start if start is not None else _start(facts))]
+    jobs, started = [], time.perf_counter()
+    for batch in _batches(rows, size):
+        new = max(_new(row) for row in batch)
+        ids = [[str(token) for token in _ids(row)] for row in batch]
+        if facts.capabilities.kind == "seq2seq":
+            limits = {"max_decoding_length": new, "min_decoding_length": new}
+            jobs += runner.translate_batch(
+                ids, target_prefix=[begin] * len(ids), beam_size=1, asynchronous=True, **limits
+            )
+        else:
+            jobs += runner.generate_batch(
+                ids, max_length=new, min_length=new, beam_size=1, sampling_topk=1,
+                include_prompt_in_result=False, asynchronous=True,
+            )  # fmt: skip
+    for job in jobs:
+        job.result()
+    tokens = sum(_new(row) for row in rows)
+    speed = tokens / (time.perf_counter() - started)
+    return Bare(speed, f"batches of {size}, {workers}x{threads} threads")
+
+
+def bare_load_seconds(facts: ModelFacts, threads: int) -> float:
+    """Loading a conversion and the tokenizer, with nothing around."""
+    from transformers import AutoTokenizer
+
+    from bakeoff.engines.ctranslate2.converted import SOURCE, converted
+
+    with converted(facts) as lease:
+        started = time.perf_counter()
+        _runner(facts, lease, 2, max(1, threads // 2))
+        AutoTokenizer.from_pretrained(str(lease.path / SOURCE))
+        return time.perf_counter() - started
+
+
+def _runner(facts: ModelFacts, lease: Any, workers: int, threads: int) -> Any:
+    import ctranslate2
+
+    from bakeoff.engines.ctranslate2.converted import MODEL
+
+    kind = "Translator" if facts.capabilities.kind == "seq2seq" else "Generator"
+    return getattr(ctranslate2, kind)(
+        str(lease.path / MODEL),
+        compute_type="float32",
+        inter_threads=workers,
+        intra_threads=threads,
+    )
+
+
+def _start(facts: ModelFacts) -> int:
+    from transformers import AutoConfig
+
+    from bakeoff.engines.ctranslate2.converted import SOURCE, converted
+
+    with converted(facts) as lease:
+        config = AutoConfig.from_pretrained(str(lease.path / SOURCE))
+    return int(getattr(config, "decoder_start_token_id", None) or 0)
+
+
+def _batches(rows: Sequence[GenerateRequest], size: int) -> Iterator[list[GenerateRequest]]:
+    ordered = sorted(rows, key=lambda row: (_new(row), len(_ids(row))))
+    for begin in range(0, len(ordered), size):
+        yield ordered[begin : begin + size]
+
+
+def _ids(row: GenerateRequest) -> tuple[int, ...]:
+    assert isinstance(row.prompt, Tokens)
+    return tuple(row.prompt.ids)
+
+
+def _new(row: GenerateRequest) -> int:
+    return row.params.max_new_tokens or 0

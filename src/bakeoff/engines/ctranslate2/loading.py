@@ -1,0 +1,116 @@
+"""A converted model and its tokenizer in memory; no torch weights are read."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import transformers
+
+from bakeoff.core.errors import BakeoffError, ModelLoadFailed
+from bakeoff.core.ports import ModelFacts
+from bakeoff.core.rows import Notice
+from bakeoff.engines.ctranslate2.converted import (
+    FLOAT32,
+    MODEL,
+    SOURCE,
+    Kept,
+    converted,
+    tokenizer_folder,
+)
+from bakeoff.engines.options import EngineOptions
+from bakeoff.engines.text.tokenizers import load_tokenizer
+from bakeoff.engines.transformers.configkeys import unknown_keys
+from bakeoff.engines.transformers.quiet import quiet
+
+_THREADS_EACH = 4
+"""Of a batch. On two cores a batch of 16 rows on both costs as much as two of 16 side by side, and
+a row alone is done sooner; with many threads a batch gains little from one more."""
+_RUNNERS = {"seq2seq": "Translator", "causal": "Generator"}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model in memory.
+
+    Attributes:
+        runner: a `Translator` (encoder-decoder) or `Generator` of the library.
+        tokenizer: its `PreTrainedTokenizerBase`.
+        config: its configuration, as the transformers library reads it.
+        kept: what its conversion kept.
+        dtype: arithmetic, for example `float32` or `int8_float32`.
+        workers: how many batches run at the same time.
+        notices: what was noticed while loading.
+    """
+
+    runner: Any
+    tokenizer: Any
+    config: Any
+    kept: Kept
+    dtype: str
+    workers: int
+    notices: tuple[Notice, ...]
+
+
+def load_converted(facts: ModelFacts, options: EngineOptions) -> Loaded:
+    """Load a model, converting it where the cache has no conversion; blocks.
+
+    Raises:
+        ModelError: it cannot be converted or loaded.
+    """
+    lease = converted(facts)
+    try:
+        loaded = _load(facts, lease.path, options)
+    except BakeoffError:
+        lease.release()
+        raise
+    except Exception as error:  # whatever a library says
+        lease.release()
+        raise ModelLoadFailed(
+            f"{facts.ref.uri} cannot be loaded by ctranslate2: {error}"
+        ) from error
+    weakref.finalize(loaded, lease.release)
+    return loaded
+
+
+def _load(facts: ModelFacts, entry: Path, options: EngineOptions) -> Loaded:
+    notices: list[Notice] = []
+    workers, threads = _threads(options)
+    runner = getattr(ctranslate2, _RUNNERS[facts.capabilities.kind])(
+        str(entry / MODEL),
+        device="cpu",
+        compute_type=facts.ref.compute_type or FLOAT32,
+        inter_threads=workers,
+        intra_threads=threads,
+    )
+    with quiet(notices):
+        tokenizer = load_tokenizer(facts.ref, tokenizer_folder(entry))
+        config = transformers.AutoConfig.from_pretrained(str(entry / SOURCE))
+    notices += unknown_keys(config, entry / SOURCE)
+    return Loaded(
+        runner=runner,
+        tokenizer=tokenizer,
+        config=config,
+        kept=Kept.read(entry),
+        dtype=str(runner.compute_type),
+        workers=workers,
+        notices=tuple(dict.fromkeys(notices)),
+    )
+
+
+def _threads(options: EngineOptions) -> tuple[int, int]:
+    """Batches at the same time, and threads of each."""
+    there = options.threads or _cores()
+    workers = max(1, there // _THREADS_EACH)
+    return workers, there // workers
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not every system says which cores a process may use
+        return os.cpu_count() or 1

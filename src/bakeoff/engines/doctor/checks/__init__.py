@@ -1,0 +1,1 @@
+"""Checks: each looks at one thing and yields what it finds."""

@@ -1,0 +1,42 @@
+"""`Following`: the tokens of one row, looked at as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bakeoff.engines.batch.rows import Row
+from bakeoff.engines.text.detokenize import Decode, StopSearch
+
+OnTokens = Callable[[Sequence[int]], None]
+"""Takes all tokens of a row after each step."""
+
+
+class Following:
+    """Decides after each token whether the text is complete.
+
+    Attributes:
+        row: whose tokens they are.
+        ids: the tokens so far.
+        ended: whether an end token or a stop string has come.
+        done: whether the text is complete, by its end or by its limit.
+    """
+
+    def __init__(self, row: Row, decode: Decode, show: OnTokens | None = None) -> None:
+        self.row = row
+        self.ids: list[int] = []
+        self.ended = False
+        self.done = False
+        self._search = StopSearch(decode, row.stops) if row.stops else None
+        self._show = show
+
+    def push(self, token: int) -> bool:
+        """Take a token; True when the text is complete."""
+        if self.done:
+            return True
+        self.ids.append(token)
+        stops = self._search
+        self.ended = token in self.row.end_ids or (stops is not None and stops.found(self.ids))
+        self.done = self.ended or len(self.ids) >= self.row.max_new
+        if self._show is not None and not self.done:
+            self._show(self.ids)
+        return self.done
