@@ -18,6 +18,7 @@ import yaml
 
 import bakeoff as api
 from bakeoff.cli.main import app
+from bakeoff.cli.questions import wrong_model
 from bakeoff.cli.tasknames import ROLE_NAMES, TASK_NAMES
 from bakeoff.core.specs import ColumnsSpec, TaskSpec
 from bakeoff.jobs.events import Event, RowsDone
@@ -444,3 +445,37 @@ class TestPython:
             loop.run_until_complete(cell())
         loop.close()
         assert ended == ["cancelled"]
+
+
+class TestModels:
+    """What `bakeoff init` takes for the name of a model."""
+
+    @pytest.mark.parametrize(
+        ("model", "said"),
+        [
+            ("fake://echo", ""),
+            ("baseline://lead-3", ""),
+            ("baseline://column/gold summary", ""),
+            ("hf://org/name@main", ""),
+            ("here", ""),
+            ("gold summary", "there is no folder 'gold summary': write hf://org/name"),
+            ("hre", "'hre': no such folder; for the Hub write 'hf://hre'; did you mean 'here'?"),
+            ("./hre", "there is no folder './hre': write hf://"),
+            ("empty", "'empty' holds no model (no config.json)"),
+            ("mails.csv", "'mails.csv' is no model"),
+            ("org/name", "for the Hub write 'hf://org/name'"),
+            ("hf://datasets/org/name", "is a data set, not a model"),
+            ("hff://org/name", "did you mean hf://?"),
+            ("baseline://led-3", "did you mean 'lead-3'?"),
+            ("baseline://column/gold", "unknown column 'gold'"),
+            ("fake://eco", "did you mean 'echo'?"),
+            ("~no-such-user/m", "home directory"),
+        ],
+    )
+    def test_it_is_checked(self, model: str, said: str) -> None:
+        Path("here").mkdir()
+        Path("here/config.json").write_text("{}")
+        Path("empty").mkdir()
+        found = wrong_model(model, ("id", "customer mail", "gold summary"))
+        assert found.startswith(said) if not said else said in found
+        assert bool(found) == bool(said)

@@ -59,7 +59,7 @@ def as_flags(text: str) -> str:
 def as_evaluate_flags(text: str) -> str:
     """For `bakeoff evaluate`, whose roles are flags."""
     text = re.sub(r"-c (\w+)(?:=COLUMN|(?=:))", r"--\1 COLUMN", as_flags(text))
-    return text.replace("-c ROLE=COLUMN chooses others", "--reference COLUMN chooses another")
+    return text.replace("-c ROLE=COLUMN chooses others", "--reference and --source name others")
 
 
 @contextmanager

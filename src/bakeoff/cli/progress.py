@@ -160,8 +160,12 @@ class LineProgress(QuietProgress):
     def _tick(self) -> None:
         while not self._over.wait(self._seconds):
             now = self._now
-            if now is not None:
+            if now is None:
+                continue
+            try:
                 self._say(now.line())
+            except OSError:  # nobody reads: the run's own thread meets that where it matters
+                return
 
 
 def make_progress(*, json: bool, quiet: bool, wording: Wording = str) -> QuietProgress:
