@@ -87,6 +87,9 @@ class Works(Protocol):
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids, special tokens left out."""
 
+    def close(self) -> None:
+        """Free what must not wait for the engine to be forgotten; may be called twice."""
+
 
 async def on_own_thread(name: str, load: Callable[[], W]) -> tuple[ComputeThread, W]:
     """Load a worker on a new thread of that name and return when it is ready.
@@ -252,6 +255,7 @@ class BatchEngine(Engine):
             control.stop("closed")
         self._thread.close()
         await self._thread.join()
+        await asyncio.to_thread(self._work.close)
 
 
 _WRONG_KIND = {

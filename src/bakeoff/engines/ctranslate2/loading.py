@@ -33,12 +33,12 @@ a row alone is done sooner; with many threads a batch gains little from one more
 _RUNNERS = {"seq2seq": "Translator", "causal": "Generator"}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Loaded:
     """A model in memory.
 
     Attributes:
-        runner: a `Translator` (encoder-decoder) or `Generator` of the library.
+        runner: a `Translator` (encoder-decoder) or `Generator` of the library; None once closed.
         tokenizer: its `PreTrainedTokenizerBase`.
         config: its configuration, as the transformers library reads it.
         kept: what its conversion kept.
@@ -54,6 +54,14 @@ class Loaded:
     dtype: str
     workers: int
     notices: tuple[Notice, ...]
+
+    def close(self) -> None:
+        """Free the model and end the library's threads.
+
+        They let go of their last callback only then: one that did so while the interpreter ends
+        would take the process down.
+        """
+        self.runner = None
 
 
 def load_converted(facts: ModelFacts, options: EngineOptions) -> Loaded:

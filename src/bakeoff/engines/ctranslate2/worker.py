@@ -93,6 +93,10 @@ class Worker:
         """Text of ids, special tokens left out."""
         return str(self.loaded.tokenizer.decode(list(ids), skip_special_tokens=True))
 
+    def close(self) -> None:
+        """Free the model."""
+        self.loaded.close()
+
 
 class _Said:
     """The kept generation configuration, read by attribute as the library's own."""

@@ -114,6 +114,9 @@ class Worker:
         """Text of ids, special tokens left out."""
         return str(self.loaded.tokenizer.decode(list(ids), skip_special_tokens=True))
 
+    def close(self) -> None:
+        """Nothing: the model goes with the last reference to it."""
+
     def unsupported(self, request: PredictRequest) -> list[str]:
         """What an encoder cannot honour; reads no tensor, so any thread may ask."""
         return encoder.unsupported(self.loaded, request)

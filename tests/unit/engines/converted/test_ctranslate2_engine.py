@@ -224,6 +224,7 @@ def test_closing_the_engine_fails_what_runs_and_what_waits():
         return await running
 
     outcomes = run(check())
+    assert engine._work.loaded.runner is None  # the library's threads have ended
     assert EngineClosed.code in {one.code for one in outcomes if isinstance(one, Failure)}
     assert isinstance(outcomes[-1], Failure)
 
@@ -321,17 +322,13 @@ def test_a_failing_batch_costs_its_row_alone(engines, monkeypatch):
                 raise ValueError("broken on purpose")
             return runner.translate_batch(read, *rest, **options)
 
-    loaded = engine._work._writer.generator.loaded
     monkeypatch.setattr(engine._work.careful, "limits", engine._work.careful.limits)
-    object.__setattr__(loaded, "runner", Fussy())
-    try:
-        requests = [
-            GenerateRequest(str(at), Tokens((20, token)), GenerationParams(max_new_tokens=4))
-            for at, token in enumerate((30, 700, 31, 701, 32))
-        ]
-        found = run(engine.generate(requests))
-    finally:
-        object.__setattr__(loaded, "runner", runner)
+    monkeypatch.setattr(engine._work.loaded, "runner", Fussy())
+    requests = [
+        GenerateRequest(str(at), Tokens((20, token)), GenerationParams(max_new_tokens=4))
+        for at, token in enumerate((30, 700, 31, 701, 32))
+    ]
+    found = run(engine.generate(requests))
     assert [isinstance(made, Completion) for made in found] == [True, False, True, False, True]
     assert found[1].code == OutOfMemory.code
     assert found[3].code == EngineFailed.code
