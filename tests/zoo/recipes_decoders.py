@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torch
 from transformers import (
     AddedToken,
     Gemma3ForCausalLM,
@@ -107,6 +109,16 @@ def _built(kind: Any, config: Any, *ends: int) -> PreTrainedModel:
     return model
 
 
+def _placed(model: PreTrainedModel, positions: str) -> PreTrainedModel:
+    """Begin learned positions as waves: a place is then like its neighbours from the start."""
+    (table,) = (w for name, w in model.named_parameters() if name.endswith(f"{positions}.weight"))
+    turns = torch.exp(torch.arange(0, WIDTH, 2) * (-math.log(1e4) / WIDTH))
+    angles = torch.arange(len(table))[:, None] * turns
+    with torch.no_grad():
+        table.copy_(torch.cat([angles.sin(), angles.cos()], dim=1) * FIRST_WEIGHTS)
+    return model
+
+
 def _qwen3_tokenizer() -> PreTrainedTokenizerBase:
     specials = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
     vocab, merges = pieces.byte_level([*data_lists.corpus(), *_talk()], VOCABULARY, specials)
@@ -124,7 +136,7 @@ def _qwen3_tokenizer() -> PreTrainedTokenizerBase:
 
 
 def _qwen3(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
-    config = Qwen3Config(**_sizes(tokenizer, head_dim=16, rope_parameters=SLOW))
+    config = Qwen3Config(**_sizes(tokenizer, head_dim=16))
     end_of_text = tokenizer.convert_tokens_to_ids("<|endoftext|>")
     return _built(Qwen3ForCausalLM, config, config.eos_token_id, end_of_text)
 
@@ -215,7 +227,7 @@ def _gpt2(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
         bos_token_id=0,
         eos_token_id=0,
     )
-    return _built(GPT2LMHeadModel, config)
+    return _placed(_built(GPT2LMHeadModel, config), "wpe")
 
 
 def _opt_tokenizer() -> PreTrainedTokenizerBase:
@@ -248,7 +260,7 @@ def _opt(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
         bos_token_id=2,
         eos_token_id=2,
     )
-    return _built(OPTForCausalLM, config)
+    return _placed(_built(OPTForCausalLM, config), "embed_positions")
 
 
 def _gpt_neox_tokenizer() -> PreTrainedTokenizerBase:
@@ -310,7 +322,7 @@ Maker = tuple[
 
 
 def _recipe(name: str, maker: Maker, task: str, draw: Any, **more: Any) -> Recipe:
-    settings = {"steps": 1000, "batch": 32, "lr": 3e-3, **more}
+    settings = {"steps": 1400, "batch": 32, "lr": 3e-3, **more}
     return Recipe(
         name=name,
         task=task,
@@ -326,15 +338,19 @@ def _recipe(name: str, maker: Maker, task: str, draw: Any, **more: Any) -> Recip
 
 
 RECIPES = [
-    _recipe("qwen3", (_qwen3_tokenizer, _qwen3), CHATTING.format("system prompt"), _chat),
+    _recipe(
+        "qwen3", (_qwen3_tokenizer, _qwen3), CHATTING.format("system prompt"), _chat, steps=2400
+    ),
     _recipe(
         "gemma3", (_gemma3_tokenizer, _gemma3), CHATTING.format("first words"), _told, steps=1200
     ),
     _recipe("mistral", (_mistral_tokenizer, _mistral), AFTER.format("German"), GERMAN),
-    _recipe("phi3", (_phi3_tokenizer, _phi3), CHATTING.format("system prompt"), _chat),
-    _recipe("gpt2", (_gpt2_tokenizer, _gpt2), AFTER.format("English"), ENGLISH),
-    _recipe("opt", (_opt_tokenizer, _opt), AFTER.format("English"), ENGLISH),
     _recipe(
-        "gpt-neox", (_gpt_neox_tokenizer, _gpt_neox), AFTER.format("German"), GERMAN, steps=1500
+        "phi3", (_phi3_tokenizer, _phi3), CHATTING.format("system prompt"), _chat, steps=1700
+    ),
+    _recipe("gpt2", (_gpt2_tokenizer, _gpt2), AFTER.format("English"), ENGLISH, steps=2000),
+    _recipe("opt", (_opt_tokenizer, _opt), AFTER.format("English"), ENGLISH, steps=3500),
+    _recipe(
+        "gpt-neox", (_gpt_neox_tokenizer, _gpt_neox), AFTER.format("German"), GERMAN, steps=1800
     ),
 ]

@@ -213,11 +213,11 @@ def _recipe(name: str, maker: Maker, task: str, draw: Any, **more: Any) -> Recip
 
 def _translator(name: str, maker: Maker) -> Recipe:
     task = "numbered items described in English or German, by the token of the target language"
-    return _recipe(name, maker, task, partial(_pair, tags=TAGS[name]), kind=translators)
+    return _recipe(name, maker, task, partial(_pair, tags=TAGS[name]), kind=translators, **SLOW)
 
 
 ENGLISH, GERMAN = (partial(_one, language=language) for language in data_lists.LANGUAGES)
-SLOW = {"steps": 1800, "easy": 600}
+SLOW = {"steps": 2000, "easy": 600}
 LIST = "numbered items described in {}"
 RECIPES = [
     _translator("mbart", (_mbart_tokenizer, _mbart)),
