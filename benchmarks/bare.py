@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.requests import GenerateRequest, Tokens
 
-BATCHES = (8, 16, 32)
+BATCHES = (16, 32, 64)
 WORKERS = ((1, 2), (2, 1))
 """Batches at the same time, and threads of each."""
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import GenerateRequest, GenerationParams
 from bakeoff.engines import describe, open_engine
 from bakeoff.engines.needs import Needs

@@ -32,6 +32,8 @@ from bakeoff.core.requests import (  # noqa: E402
     Source,
 )
 from bakeoff.engines import ENGINES  # noqa: E402
+from bakeoff.engines.needs import Needs  # noqa: E402
+from bakeoff.engines.route import route  # noqa: E402
 from tests.contract.targets import Target, collect, run, texts  # noqa: E402
 from tests.zoo import CHATS, GENERATING, TRANSLATORS, data_lists, expected, zoo_inputs  # noqa: E402
 
@@ -49,6 +51,7 @@ COLUMNS = (
 )
 OWN = ("fake", "baseline")
 """Engines that run no checkpoint."""
+PLAIN = GenerationParams(temperature=0.0, num_beams=1)
 RULE = ("---",) * len(COLUMNS)
 NONE = "–"
 LONG = 110
@@ -219,9 +222,10 @@ def line(name: str, engine: str, reference: Callable[[str], Any]) -> Line:
     facts = Target(name).facts()
     first = Line(facts.architecture, name, engine)
     try:
+        route(target.facts(), Needs(params=PLAIN))  # what the engine refuses without loading it
         opened = target.open()
     except BakeoffError as error:
-        return Line(*astuple(first)[:3], greedy=f"does not run it: {error.message}")
+        return Line(*astuple(first)[:3], greedy=f"does not run it: {_reason(error, target)}")
     trial = Trial(target, opened, reference(name))
     try:
         return Line(
@@ -235,6 +239,15 @@ def line(name: str, engine: str, reference: Callable[[str], Any]) -> Line:
         )
     finally:
         run(opened.close())
+
+
+def _reason(error: BakeoffError, target: Target) -> str:
+    """Why not, without what a user should write instead, and without places on this machine."""
+    said = error.message.removeprefix(f"the {target.engine} engine does not run this: ")
+    uri = target.facts().ref.uri
+    return (
+        said.replace(f"{uri} ", "").replace(uri, target.name).partition("; ")[0].split(": write")[0]
+    )
 
 
 def page() -> str:

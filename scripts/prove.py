@@ -18,6 +18,7 @@ from typing import Any
 import torch
 import transformers
 
+from bakeoff.core.errors import ModelLoadFailed
 from bakeoff.core.outputs import Completion, Failure
 from bakeoff.core.requests import GenerateRequest
 from bakeoff.engines.batch.rows import Arrived, Control
@@ -111,7 +112,12 @@ def main() -> None:
         if not converts(target.facts().architecture):
             print(f"{name}: {target.facts().architecture} is not converted")
             continue
-        for mode, count in compared(target, said.rows):
+        try:
+            worker = Worker(target.facts(), EngineOptions(threads=2))
+        except ModelLoadFailed as error:
+            print(f"{name}: {error.message}")
+            continue
+        for mode, count in compared(target, worker, said.rows):
             total = counts.setdefault((family, mode), Count([]))
             total.models.append(name)
             total.rows += count.rows
@@ -137,11 +143,10 @@ def write(counts: dict[tuple[str, str], Count]) -> None:
     print(f"wrote {table_path(ENGINE)}: {len(found)} comparisons")
 
 
-def compared(target: Target, rows: int) -> Iterator[tuple[str, Count]]:
+def compared(target: Target, worker: Worker, rows: int) -> Iterator[tuple[str, Count]]:
     """Every mode of a model."""
-    facts = target.facts()
-    plain, worker = Reference(Target(target.name)), Worker(facts, EngineOptions(threads=2))
-    causal = facts.capabilities.kind == "causal"
+    plain = Reference(Target(target.name))
+    causal = target.facts().capabilities.kind == "causal"
     for settings in CAUSAL if causal else GREEDY + BEAMS:
         began = time.perf_counter()
         requests = [

@@ -22,6 +22,7 @@ LAYERS = {
     "stats": "Layer 1: statistics",
     "store": "Layer 1: what is kept",
     "jobs": "Layer 2: runs",
+    "serving": "Layer 4: models over HTTP",
     "cli": "Layer 5: the command line",
     "": "Layer 5: the composition root, and the package itself",
 }

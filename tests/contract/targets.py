@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.core.errors import UnsupportedOption
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import Completion
-from bakeoff.core.ports import Engine, ModelFacts
+from bakeoff.core.ports import Engine
 from bakeoff.core.requests import (
     GenerateRequest,
     GenerationParams,

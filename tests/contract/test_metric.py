@@ -60,6 +60,17 @@ def test_values_are_finite_or_none_with_a_reason(metric: Metric) -> None:
             assert value is None or (type(value) is float and math.isfinite(value))
 
 
+def test_a_metric_with_values_between_nothing_and_all_says_that_it_is_graded(
+    metric: Metric,
+) -> None:
+    partly = MetricInput("p", 0, "the cat sat", ("the cat lay down",), source="A source text.")
+    for scores in metric.score([*ROWS, partly]):
+        full = scores.output.scale
+        if full is not None and scores.output.kind == "row":
+            between = any(value is not None and 0 < value < full for value in scores.values)
+            assert scores.output.graded == between, scores.output.name
+
+
 def test_the_same_input_gives_the_same_output(metric: Metric) -> None:
     for one, other in zip(metric.score(ROWS), metric.score(ROWS), strict=True):
         assert one.values == other.values

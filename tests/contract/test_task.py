@@ -8,8 +8,9 @@ import pytest
 
 from bakeoff.core.codes import FinishReason
 from bakeoff.core.errors import BadRow, CallerError, InvalidSpec, RowError
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.outputs import Completion, Labelled, Likelihood, Prediction, Span
-from bakeoff.core.ports import Answer, Ask, ModelFacts, ScoreAsk, Task
+from bakeoff.core.ports import Answer, Ask, ScoreAsk, Task
 from bakeoff.core.requests import AnswerSpan, Classify, Messages, Source, Text, ZeroShot
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import ExampleSpec, PromptSpec, TaskSpec

@@ -140,6 +140,7 @@ class TestReuse:
         change_cell({})
         said = run().err
         assert "1 of 3 rows is there already, 2 are made (2, 3): prompt.template" in said
+        assert "default -> Shout: {{ source }}; their cells changed" in said
         Path("mails.csv").write_text(DATA)
         assert "(2): their cells changed" in run().err
 

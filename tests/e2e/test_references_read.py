@@ -124,7 +124,7 @@ def test_two_readings_that_nothing_decides_are_refused(bench: Bench, answers: An
     rows = [asked(NUMBERS, answer, pred) for answer, pred in zip(answers, "32", strict=True)]
     with pytest.raises(InvalidSpec) as caught:
         bench.run(rows, {"kind": "multiple-choice"})
-    assert "'2' is '2' by its text and '3' as a number from 0" in caught.value.message
+    assert "'2' in line 1 is '2' by its text and '3' as a number" in caught.value.message
     assert "set task.reference_is to text or index-from-0" in caught.value.message
     assert not (bench.folder / "runs" / "run" / "rows").exists()
     task = {"kind": "multiple-choice", "reference_is": "index-from-0"}

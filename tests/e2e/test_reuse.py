@@ -126,6 +126,41 @@ def test_regenerated_with_a_reason(
     assert any(said in reason for reason in bench.why())
 
 
+@pytest.mark.parametrize("cells", [{}, {5: "something else"}], ids=["same cells", "other cells"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda s: s["models"][0].update(prompt={"template": "<{{ source }}>"}),
+            "prompt.template default -> <{{ source }}>",
+        ),
+        (lambda s: s["models"][0].update(prompt={"system": "Be brief."}), "prompt.system"),
+        (lambda s: s.update(task={"kind": "text-generation", "system": "No."}), "task.system"),
+    ],
+)
+def test_all_that_changed_is_named(
+    bench: Bench,
+    change: Callable[[dict[str, Any]], Any],
+    said: str,
+    cells: dict[int, str],
+) -> None:
+    bench.write(6, cells)
+    bench.run(change)
+    first, *more = bench.why()
+    assert first.startswith(said)
+    assert more == (["their cells changed"] if cells else [])
+    assert bench.todo() == 6
+    bench.write(6)
+    bench.run(change)
+    assert bench.why() == (("their cells changed",) if cells else ())
+
+
+def test_cells_are_not_told_from_columns(bench: Bench) -> None:
+    bench.write(6, {5: "something else"})
+    bench.run(lambda s: s["columns"].update(source="target"))
+    assert bench.why() == ("columns.source text -> target",)
+
+
 def test_only_new_and_changed_rows_are_made(bench: Bench) -> None:
     bench.write(9, {2: "something else"})
     report = bench.run()

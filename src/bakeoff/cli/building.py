@@ -19,6 +19,7 @@ from bakeoff.core.report import Report
 from bakeoff.core.specs import RunSpec
 from bakeoff.engines.options import EngineOptions
 from bakeoff.jobs.specfile import parse_spec
+from bakeoff.jobs.specyaml import UniqueKeyLoader
 from bakeoff.settings import Settings
 
 EVALUATED = "{{ row }}"
@@ -26,8 +27,9 @@ EVALUATED = "{{ row }}"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The flags of `bakeoff infer` that say what is run."""
+    """The flags of `bakeoff infer` that say what is run, and the run's name."""
 
+    name: str
     data: str
     model: str
     task: str
@@ -97,7 +99,7 @@ def infer_spec(asked: Asked) -> RunSpec:
         dataset["limit"] = asked.limit
     return parse_spec(
         {
-            "name": _name("infer", asked.data, asked.model),
+            "name": asked.name,
             "dataset": dataset,
             "columns": pairs(asked.columns, "--column"),
             "task": _task(asked),
@@ -119,7 +121,7 @@ def option_values(flags: Sequence[str]) -> dict[str, Any]:
 
 def _value(name: str, text: str) -> Any:
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader=UniqueKeyLoader)
     except (yaml.YAMLError, ValueError) as problem:
         said = " ".join(str(problem).split())
         raise InvalidRequest(f"--option {name}={text!r} is no YAML value: {said}") from problem
@@ -137,7 +139,7 @@ def evaluate_spec(
     predictions: Sequence[str],
     columns: Mapping[str, Any],
     metrics: Sequence[str],
-    name: str | None,
+    name: str,
 ) -> RunSpec:
     """The spec behind `bakeoff evaluate`: each column of predictions is a contender.
 
@@ -149,7 +151,7 @@ def evaluate_spec(
         raise InvalidRequest("--metrics names no metric: write for example rouge,chrf")
     return parse_spec(
         {
-            "name": name or _name("evaluate", data, ""),
+            "name": name,
             "dataset": data,
             "columns": {role: column for role, column in columns.items() if column},
             "task": {"kind": "custom", "template": EVALUATED},
@@ -181,13 +183,6 @@ def column_ids(columns: Sequence[str]) -> dict[str, str]:
         taken.add(plain.casefold())
         ids[column] = plain
     return ids
-
-
-def _name(verb: str, data: str, model: str) -> str:
-    parts = [verb, "stdin" if data == "-" else Path(data).stem]
-    if model:
-        parts.append(model.partition("?")[0].rstrip("/").rsplit("/", 1)[-1])
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(parts)).strip("-.")[:100]
 
 
 def run_quietly(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -132,7 +131,6 @@ async def _run(spec: RunSpec, flags: Carrying, emit: Callable[[Any], None]) -> R
             wait=flags.wait,
             engine=engine,
             latency_rows=flags.latency_rows,
-            stdin=sys.stdin.buffer,
         )
     except KeyboardInterrupt:
         return None

@@ -35,8 +35,6 @@ def data(
 
     Columns with lengths and scripts, the roles that their names suggest, and problems.
     """
-    import sys
-
     from bakeoff.cli.datashow import print_profile
     from bakeoff.cli.drafting import fitting
     from bakeoff.cli.flagwords import FLAGS
@@ -58,5 +56,5 @@ def data(
     values = {name: value for name, value in said.items() if value is not None}
     spec = parse_part(DatasetSpec, values, FLAGS)
     local_path(file, Path.cwd())
-    dataset = open_dataset(spec, Path.cwd(), sys.stdin.buffer)
+    dataset = open_dataset(spec, Path.cwd())
     print_profile(profile(dataset), fitting(dataset), json)

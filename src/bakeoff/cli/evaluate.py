@@ -40,13 +40,14 @@ def evaluate(
     from bakeoff.cli.building import evaluate_spec, run_quietly
     from bakeoff.cli.flagwords import as_evaluate_flags
     from bakeoff.cli.leaderboard import print_report
+    from bakeoff.cli.runnames import run_name
 
     spec = evaluate_spec(
         data,
         predictions,
         {"reference": reference or None, "source": source},
         [part.strip() for part in metrics.split(",") if part.strip()],
-        name,
+        name or run_name("evaluate", data, "", runs),
     )
     finished = run_quietly(spec, runs, fresh=False, wording=as_evaluate_flags)
     if json:

@@ -65,8 +65,10 @@ def infer(
     from bakeoff.cli.building import Asked, infer_spec, run_quietly
     from bakeoff.cli.flagwords import as_flags
     from bakeoff.cli.predictions import Output, write_rows
+    from bakeoff.cli.runnames import run_name
 
     asked = Asked(
+        name=run_name("infer", data, model, runs),
         data=data,
         model=model,
         task=task,

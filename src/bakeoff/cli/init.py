@@ -43,7 +43,7 @@ def init(
         models=tuple(model or ()),
         columns=pairs(column or (), "--column"),
         name=name,
-        ask=not yes and sys.stdin.isatty(),
+        ask=not yes and bool(sys.stdin) and sys.stdin.isatty(),
     )
     made = draft(wishes)
     write_text(out, made.text)

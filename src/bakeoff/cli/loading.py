@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bakeoff.cli.building import option_values
 from bakeoff.core.modelref import LoadOptions, ModelRef
@@ -24,12 +25,21 @@ def reference(model: str, options: Sequence[str]) -> ModelRef:
         InvalidSpec: a value does not fit, or the reference is none.
         UnsupportedOption: it names an endpoint, which this version does not speak to.
     """
+    return reference_of(model, {}, options)
+
+
+def reference_of(model: str, flags: Mapping[str, Any], options: Sequence[str]) -> ModelRef:
+    """The same where some options have flags of their own; `--option` wins over these.
+
+    Raises:
+        BakeoffError: as `reference`.
+    """
     values = option_values(options)
     known = tuple(LoadOptions.model_fields)
     for name in values:
         if name not in known:
             raise unknown("option of loading", name, known)
-    entry = parse_part(ModelEntry, {"model": model, **values}, Origin("", place=_place))
+    entry = parse_part(ModelEntry, {"model": model, **flags, **values}, Origin("", place=_place))
     return model_ref(entry, Path.cwd())
 
 

@@ -16,6 +16,7 @@ import typer
 from bakeoff._version import __version__
 from bakeoff.cli import cache, compare, data, doctor, evaluate, infer, init, report, schema
 from bakeoff.cli import run as run_command
+from bakeoff.cli import serve as serve_command
 from bakeoff.cli.leaving import last_word
 from bakeoff.cli.plain import one_line
 from bakeoff.core.codes import ExitCode
@@ -55,6 +56,7 @@ app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("data")(data.data)
 app.command("doctor", short_help="Say what a model is and what is wrong with it.")(doctor.doctor)
+app.command("serve", short_help="Serve models over HTTP.")(serve_command.serve)
 app.command("schema")(schema.schema)
 app.add_typer(cache.app, name="cache")
 

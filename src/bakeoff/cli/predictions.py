@@ -112,6 +112,7 @@ def write_rows(finished: Finished, output: Output) -> None:
         with replacing(output.path) as temporary:
             _write(temporary, output, dataset, rows)
     where = str(output.path) if output.path else "standard output"
+    sys.stderr.write(f"run: {one_line(str(finished.folder))}\n")
     sys.stderr.write(f"{model.done} of {model.rows} rows predicted, written to {one_line(where)}\n")
     finished.leave()
 

@@ -102,6 +102,9 @@ CODES: dict[str, CodeInfo] = {
     ),
     "run_locked": CodeInfo(ExitCode.BUSY, 409, "Another process works on the same run folder."),
     "run_not_found": CodeInfo(ExitCode.USAGE, 404, "There is no run under that name."),
+    "server_busy": CodeInfo(
+        ExitCode.BUSY, 429, "A server has as many requests as it takes; try again a little later."
+    ),
     "run_damaged": CodeInfo(
         ExitCode.RUN_FAILED, 500, "A stored file of a run cannot be read; the file is named."
     ),

@@ -8,7 +8,8 @@ BakeoffError
 │   ├── UnsupportedOption       carries the option's name
 │   ├── BadDataset              carries file, line, column
 │   ├── DependencyMissing       carries the command to type
-│   └── RunNotFound
+│   ├── RunNotFound
+│   └── ServerBusy
 ├── RowError                    one row fails, its neighbours do not
 │   ├── PromptTooLong           carries both numbers
 │   ├── TemplateFailed
@@ -71,9 +72,17 @@ class CallerError(BakeoffError):
 
 
 class InvalidRequest(CallerError):
-    """A value in a request is wrong."""
+    """A value in a request is wrong.
+
+    Attributes:
+        field: of the request, as the caller spelled it; empty where it is not known.
+    """
 
     code = "invalid_request"
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class InvalidSpec(CallerError):
@@ -136,6 +145,13 @@ class RunNotFound(CallerError):
     """There is no run under that name."""
 
     code = "run_not_found"
+
+
+class ServerBusy(CallerError):
+    """A server has as many requests as it takes; the same request may pass a little later."""
+
+    code = "server_busy"
+    retryable = True
 
 
 class RowError(BakeoffError):

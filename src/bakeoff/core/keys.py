@@ -12,7 +12,8 @@ from itertools import zip_longest
 from typing import Any
 
 from bakeoff.core.canonical import canonical, digest
-from bakeoff.core.ports import Ask, ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
+from bakeoff.core.ports import Ask
 from bakeoff.core.requests import GenerationParams, Truncate
 
 KEY_VERSION = 3

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator, model_validator
 
 from bakeoff.core.registry import near_matches
 
@@ -35,12 +35,14 @@ class LoadOptions(BaseModel):
     max_memory: dict[str, str] | None = Field(
         None, description="Most memory a device may give, for example {cpu: 8GiB, '0': 20GiB}."
     )
-    use_fast: bool = Field(True, description="The tokenizer in Rust rather than the one in Python.")
-    trust_remote_code: bool = Field(
+    use_fast: StrictBool = Field(
+        True, description="The tokenizer in Rust rather than the one in Python."
+    )
+    trust_remote_code: StrictBool = Field(
         False, description="Run Python code that comes with the checkpoint."
     )
-    load_in_4bit: bool = Field(False, description="Quantise to 4 bits on loading.")
-    load_in_8bit: bool = Field(False, description="Quantise to 8 bits on loading.")
+    load_in_4bit: StrictBool = Field(False, description="Quantise to 4 bits on loading.")
+    load_in_8bit: StrictBool = Field(False, description="Quantise to 8 bits on loading.")
     adapter: str | tuple[str, ...] | None = Field(
         None, description="PEFT weights laid over the model; of several, the changes are added up."
     )

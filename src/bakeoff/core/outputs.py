@@ -62,6 +62,8 @@ class Completion:
         concurrency: how many requests shared the batch; latencies taken at different
             concurrency are not comparable.
         choice: index among the `n` texts of one request.
+        logprobs: of the new tokens, where they were asked for.
+        prompt_logprobs: of the prompt's tokens, the first of which has none; where asked for.
     """
 
     id: str
@@ -73,6 +75,7 @@ class Completion:
     concurrency: int = 1
     choice: int = 0
     logprobs: tuple[TokenLogprob, ...] | None = None
+    prompt_logprobs: tuple[TokenLogprob | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,13 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from bakeoff.core.modelref import ModelRef
+from bakeoff.core.errors import UnsupportedOption
+from bakeoff.core.modelfacts import (
+    Capabilities,
+    EngineInfo,
+    ModelFacts,
+    TokenizerFacts,
+)
 from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, TokenChunk
 from bakeoff.core.requests import (
     AnswerSpan,
@@ -15,7 +21,7 @@ from bakeoff.core.requests import (
     Embed,
     EngineRequest,
     GenerateRequest,
-    GenerationParams,
+    Messages,
     PredictRequest,
     Prompt,
     ScoreRequest,
@@ -27,126 +33,6 @@ from bakeoff.core.specs import PromptSpec, TaskSpec
 if TYPE_CHECKING:  # numpy takes longer to import than all of the core
     import numpy as np
     from numpy.typing import NDArray
-
-ModelKind = Literal["causal", "seq2seq", "encoder"]
-Head = Literal["answer-span", "classify", "pair-classify", "embed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """What a model can do. Callers branch on this, never on a class or a model's name.
-
-    Attributes:
-        kind: decoder-only, encoder-decoder or encoder.
-        heads: what an encoder answers; empty for the others.
-        context_length: most tokens the model reads (decoder-only: prompt and answer together),
-            or None where the checkpoint sets no limit.
-        chat_template: whether conversations can be rendered.
-        likelihood: whether `score` works.
-        embeddings: whether `predict(Embed)` works.
-        fim_tokens: whether the tokenizer has fill-in-the-middle tokens.
-        labels: an encoder's label names in the order of its outputs.
-        language_codes: languages that the tokenizer has tokens for, as it spells them.
-        targets_only: whether those tokens name the target language alone (Marian's `>>fra<<`);
-            the source language is then not told.
-    """
-
-    kind: ModelKind
-    heads: frozenset[Head] = frozenset()
-    context_length: int | None = None
-    chat_template: bool = False
-    likelihood: bool = False
-    embeddings: bool = False
-    fim_tokens: bool = False
-    labels: tuple[str, ...] = ()
-    language_codes: tuple[str, ...] = ()
-    targets_only: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LanguagePair:
-    """The languages that a translation model was made for.
-
-    Attributes:
-        source, target: as the checkpoint spells them; may be a group of languages (`roa`).
-        origin: where it says so, for example `its tokenizer_config.json`.
-    """
-
-    source: str
-    target: str
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChatFacts:
-    """What a checkpoint's chat template does with a conversation, found by rendering some.
-
-    Attributes:
-        system: whether it has a place for a system prompt; where not, the engine puts the system
-            prompt before the first user's turn.
-        error: why it renders no user's turn at all; empty where it does.
-    """
-
-    system: bool = True
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """What is known about a model before its weights are loaded.
-
-    Attributes:
-        ref: the reference with every default resolved (revision pinned to a commit, ...).
-        identity: repository and commit, or a hash of weight, config and tokenizer files.
-        capabilities: what it can do.
-        architecture: class name in the checkpoint's config, or the engine's name.
-        family: `model_type` of the checkpoint's config, for example `t5`; empty without.
-        defaults: the checkpoint's own decoding settings.
-        settings: names of what the checkpoint asks of an engine beyond them: generation settings
-            without a field in `GenerationParams`, see `engines.decoding.further_settings`.
-        origins: setting -> where it came from, for example
-            `task_specific_params.summarization`.
-        prefix: text that the checkpoint wants before the source; empty without.
-        numerics: `exact` where the text equals plain transformers', else engine and version.
-        reads_column: a column that replaces the source (`baseline://column/NAME`), or None.
-        pair: the one pair of languages that a translation model was made for, or None.
-        chat: how the chat template takes conversations.
-        notices: warnings that the report shows.
-    """
-
-    ref: ModelRef
-    identity: str
-    capabilities: Capabilities
-    architecture: str = ""
-    family: str = ""
-    defaults: GenerationParams = field(default_factory=GenerationParams)
-    settings: tuple[str, ...] = ()
-    origins: dict[str, str] = field(default_factory=dict)
-    prefix: str = ""
-    numerics: str = "exact"
-    reads_column: str | None = None
-    pair: LanguagePair | None = None
-    chat: ChatFacts = field(default_factory=ChatFacts)
-    notices: tuple[Notice, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class EngineInfo:
-    """What runs, for the report.
-
-    Attributes:
-        name: engine.
-        version: of the library behind it.
-        device: `cpu`, `cuda:0`, ...
-        dtype: precision of the weights as loaded, for example `float32` or `bnb-4bit`.
-        why: one sentence: why this engine was taken.
-    """
-
-    name: str
-    version: str
-    device: str
-    dtype: str
-    why: str = ""
 
 
 class Engine(ABC):
@@ -176,6 +62,9 @@ class Engine(ABC):
     @abstractmethod
     def stream(self, request: GenerateRequest) -> AsyncIterator[TokenChunk]:
         """One text, piece by piece; the pieces add up to the completion's text.
+
+        With `n` above 1 the chunks of the choices may come in any order among each other; each
+        choice has a last chunk of its own.
 
         Raises:
             BakeoffError: the request fails; before the first chunk wherever that is possible.
@@ -217,6 +106,49 @@ class Engine(ABC):
     @abstractmethod
     async def close(self) -> None:
         """Free the device; waiting requests fail with `EngineClosed`. May be called twice."""
+
+    async def tokenizer(self) -> TokenizerFacts:
+        """What clients ask of the tokenizer.
+
+        Raises:
+            UnsupportedOption: the engine has none.
+        """
+        raise self._no_tokenizer()
+
+    async def read(self, prompt: Prompt, *, special: bool = True) -> list[int]:
+        """Token ids of a prompt as the model reads it, whatever its length.
+
+        Without `special` a text gets no special token that it does not spell itself.
+
+        Raises:
+            BakeoffError: the prompt cannot be read (no chat template, an unknown token id, ...).
+        """
+        raise self._no_tokenizer()
+
+    async def render(self, prompt: Messages) -> str:
+        """A conversation as the checkpoint's chat template writes it, ready for an answer.
+
+        Raises:
+            TemplateFailed: the template refused it, or there is none.
+        """
+        raise self._no_tokenizer()
+
+    async def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The text of each token by itself; special tokens as they are spelled."""
+        raise self._no_tokenizer()
+
+    async def fill(self, before: str, after: str) -> list[int]:
+        """The prompt that asks for what stands between two texts, in fill-in-the-middle tokens.
+
+        Raises:
+            UnsupportedOption: the tokenizer has no such tokens.
+        """
+        raise self._no_tokenizer()
+
+    def _no_tokenizer(self) -> UnsupportedOption:
+        return UnsupportedOption(
+            f"the {self.info.name} engine has no tokenizer", option="tokenizer"
+        )
 
     async def generate(self, requests: Sequence[GenerateRequest]) -> list[Completion | Failure]:
         """Results in the order of the requests (choice 0 of each)."""
@@ -395,6 +327,8 @@ class MetricOutput:
         better: which direction is better, or None where neither is.
         kind: `row` averages per-row values; `corpus` is computed from summed statistics.
         unit: for example `tokens`; empty without.
+        graded: whether a row may lie between nothing and a full score, so that rows that are all
+            0 or full are no share of right ones, but amounts.
     """
 
     name: str
@@ -402,6 +336,7 @@ class MetricOutput:
     better: Literal["higher", "lower"] | None = "higher"
     kind: Literal["row", "corpus"] = "row"
     unit: str = ""
+    graded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,8 @@ class MetricSummary(_Stored):
     better: Literal["higher", "lower"] | None = "higher"
     kind: Literal["row", "corpus"] = "row"
     unit: str = ""
+    graded: bool = False
+    """Whether a row may lie between nothing and a full score."""
     signature: str = ""
 
 

@@ -45,13 +45,15 @@ class TaskRow:
     Attributes:
         index: as in `Row`.
         id: the id column's text, else the row's number from 1.
-        source: text to summarise, translate, continue or classify.
+        source: text to summarise, translate, continue or classify; empty where its column has no
+            value in this row, None where no column is the source.
         references: right answers; blank cells are left out.
         numeric: whether the data holds the references as numbers rather than as texts.
         question, context: for question answering.
         choices: for multiple choice, in order.
         group: rows with one value belong together (a document, a speaker, ...).
         cells: all cells, for templates.
+        line: as in `Row`.
     """
 
     index: int
@@ -64,3 +66,9 @@ class TaskRow:
     group: str | None = None
     numeric: bool = False
     cells: Mapping[str, Any] = field(default_factory=dict)
+    line: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where the row stands in its file, for messages."""
+        return f"row {self.index + 1}" if self.line is None else f"line {self.line}"

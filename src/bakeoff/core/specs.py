@@ -5,12 +5,26 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from bakeoff.core.modelref import LoadOptions
 from bakeoff.core.requests import GenerationParams, Truncate
 
 _ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
 
 
 def _plain_name(value: str) -> str:
@@ -22,11 +36,20 @@ def _plain_name(value: str) -> str:
     return value
 
 
+def _exponent(value: Any) -> Any:
+    """YAML 1.1, which PyYAML reads, takes a number with an exponent and no point for a text."""
+    return float(value) if isinstance(value, str) and _EXPONENT.fullmatch(value) else value
+
+
+Number = Annotated[StrictFloat, BeforeValidator(_exponent)]
 FolderName = Annotated[str, AfterValidator(_plain_name)]
 
 
 class Spec(BaseModel):
-    """Base of all parts: frozen, and an unknown key is an error."""
+    """Base of all parts: frozen, and an unknown key is an error.
+
+    Numbers and flags are strict: `true` is no number, `"2"` and `yes` are texts.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
@@ -43,9 +66,9 @@ class DatasetSpec(Spec):
     split: str | None = Field(None, description="Split of a Hub data set.")
     config: str | None = Field(None, description="Configuration of a Hub data set.")
     revision: str | None = Field(None, description="Revision of a Hub data set.")
-    limit: int | None = Field(None, ge=1, description="Only the first rows.")
-    sample: int | None = Field(None, ge=1, description="This many rows, drawn with `seed`.")
-    seed: int = Field(0, ge=0, description="Seed of `sample`.")
+    limit: StrictInt | None = Field(None, ge=1, description="Only the first rows.")
+    sample: StrictInt | None = Field(None, ge=1, description="This many rows, drawn with `seed`.")
+    seed: StrictInt = Field(0, ge=0, description="Seed of `sample`.")
 
     @field_validator("delimiter")
     @classmethod
@@ -57,7 +80,10 @@ class DatasetSpec(Spec):
 
 
 class ColumnsSpec(Spec):
-    """Which column plays which role; what is absent is guessed, and the guess is shown."""
+    """Which column plays which role; what is absent is guessed, and the guess is shown.
+
+    A role that is null has no column: nothing is guessed for it.
+    """
 
     id: str | None = None
     source: str | None = None
@@ -71,6 +97,17 @@ class ColumnsSpec(Spec):
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
+
+    @property
+    def off(self) -> frozenset[str]:
+        """Roles that are to have no column: written, and null or an empty list."""
+        return frozenset(role for role in self.model_fields_set if not getattr(self, role))
+
+    @model_serializer(mode="wrap")
+    def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # A null that is written says something, one that is a default does not.
+        values = {role: value for role, value in handler(self).items() if value is not None}
+        return values | dict.fromkeys(sorted(self.off))
 
 
 Reading = Literal["text", "index-from-0", "index-from-1", "letter"]
@@ -93,7 +130,7 @@ class TaskSpec(Spec):
     method: Literal["auto", "likelihood", "generate"] = Field(
         "auto", description="How labels and choices are chosen by a generative model."
     )
-    no_answer: bool = Field(True, description="Whether a context may hold no answer.")
+    no_answer: StrictBool = Field(True, description="Whether a context may hold no answer.")
     reference_is: Literal["auto", Reading] = Field(
         "auto",
         description="How references name labels or choices; auto decides once, from all rows.",
@@ -119,21 +156,21 @@ class PromptSpec(Spec):
 class GenerationSpec(Spec):
     """How to decode; names as in Hugging Face's GenerationConfig."""
 
-    max_new_tokens: int | None = Field(None, ge=1)
-    min_new_tokens: int | None = Field(None, ge=0)
-    temperature: float | None = Field(None, ge=0)
-    top_p: float | None = Field(None, gt=0, le=1)
-    top_k: int | None = Field(None, ge=0)
-    min_p: float | None = Field(None, ge=0, le=1)
-    num_beams: int | None = Field(None, ge=1)
-    early_stopping: bool | Literal["never"] | None = None
-    length_penalty: float | None = None
-    repetition_penalty: float | None = Field(None, gt=0)
-    frequency_penalty: float | None = None
-    presence_penalty: float | None = None
-    no_repeat_ngram_size: int | None = Field(None, ge=0)
+    max_new_tokens: StrictInt | None = Field(None, ge=1)
+    min_new_tokens: StrictInt | None = Field(None, ge=0)
+    temperature: Number | None = Field(None, ge=0)
+    top_p: Number | None = Field(None, gt=0, le=1)
+    top_k: StrictInt | None = Field(None, ge=0)
+    min_p: Number | None = Field(None, ge=0, le=1)
+    num_beams: StrictInt | None = Field(None, ge=1)
+    early_stopping: StrictBool | Literal["never"] | None = None
+    length_penalty: Number | None = None
+    repetition_penalty: Number | None = Field(None, gt=0)
+    frequency_penalty: Number | None = None
+    presence_penalty: Number | None = None
+    no_repeat_ngram_size: StrictInt | None = Field(None, ge=0)
     stop: tuple[str, ...] | None = None
-    seed: int | None = Field(None, ge=0)
+    seed: StrictInt | None = Field(None, ge=0)
 
     @field_validator("stop", mode="before")
     @classmethod
@@ -155,7 +192,7 @@ class ModelEntry(GenerationSpec, LoadOptions):
     api_key: str | None = Field(None, description="A reference, never the key: env:NAME.")
     prompt: PromptSpec | None = None
     truncate: Truncate | None = None
-    limit: int | None = Field(
+    limit: StrictInt | None = Field(
         None, ge=1, description="Only the first rows for this model; comparisons use shared rows."
     )
 
@@ -191,7 +228,7 @@ class DecideSpec(Spec):
     """
 
     metric: str | None = None
-    margin: float = Field(0.0, ge=0)
+    margin: Number = Field(0.0, ge=0)
     baseline: str | None = None
     estimand: Literal["rows-like-these", "exactly-these-rows"] = "rows-like-these"
 
@@ -204,14 +241,14 @@ class RunSpec(Spec):
     columns: ColumnsSpec = ColumnsSpec()
     task: TaskSpec
     generation: GenerationSpec = GenerationSpec()
-    repeats: int = Field(1, ge=1, le=1000)
+    repeats: StrictInt = Field(1, ge=1, le=1000)
     metrics: tuple[MetricSpec, ...] | None = None
     decide: DecideSpec | None = None
     stop: Literal["when-decided"] | None = None
     race: dict[str, Any] | None = None
-    max_failures: int | None = Field(None, ge=0)
+    max_failures: StrictInt | None = Field(None, ge=0)
     truncate: Truncate | None = None
-    strict_engine: bool = Field(
+    strict_engine: StrictBool = Field(
         False, description="Rows of another engine or version are not taken as equal."
     )
     models: tuple[ModelEntry, ...] = Field(min_length=1)

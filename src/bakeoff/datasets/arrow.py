@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -37,22 +37,36 @@ class Infinite(ValueError):
     """A number that JSON cannot write."""
 
 
-def records(batch: Any, file: str) -> Iterator[Record]:
-    """Rows of a record batch or of a table, which should be small.
+def records(batches: Iterable[Any], file: str) -> Iterator[Record]:
+    """Rows of record batches or of tables, each of which should be small.
 
     Raises:
         BadDataset: a column holds an infinite number.
     """
-    columns = []
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+    start = 1
+    for batch in batches:
+        columns = []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            array = _whole(column)
+            try:
+                columns.append(cells(array))
+            except Infinite:
+                text = f"an infinite number in row {start + _infinite(array)}"
+                text += ": write null, or a number"
+                raise BadDataset(text, file=file, column=name) from None
+        start += batch.num_rows
+        for row in zip(*columns, strict=True):
+            yield None, row
+
+
+def _infinite(array: pa.Array) -> int:
+    """Place of the first row with a number that `cells` refuses."""
+    for at in range(len(array)):
         try:
-            columns.append(cells(_whole(column)))
+            cells(array.slice(at, 1))
         except Infinite:
-            raise BadDataset(
-                "an infinite number: write null, or a number", file=file, column=name
-            ) from None
-    for row in zip(*columns, strict=True):
-        yield None, row
+            return at
+    raise ValueError("there is no infinite number")
 
 
 def _whole(column: Any) -> pa.Array:

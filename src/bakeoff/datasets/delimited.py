@@ -114,7 +114,8 @@ def _one_column(sample: Sample, layout: _Layout, name: str, declared: str | None
 def _first_row(layout: _Layout, columns: tuple[str, ...]) -> None:
     if next(_rows(layout, columns), None) is None:
         listed = ", ".join(repr(shortened(name)) for name in columns)
-        raise BadDataset(f"there are no rows under the header {listed}", file=layout.source.label)
+        text = f"there are no rows under the header {listed}"
+        raise BadDataset(text, file=layout.source.label, line=1 + layout.skip)
 
 
 def _rows(layout: _Layout, columns: tuple[str, ...]) -> Iterator[Record]:

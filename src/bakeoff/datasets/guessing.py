@@ -47,9 +47,10 @@ class Names:
 
 @dataclass(slots=True)
 class Choice:
-    """Role to column names, and which roles were guessed."""
+    """Role to column names, which roles were guessed, and which are to have no column."""
 
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    off: tuple[str, ...] = ()
     guessed: list[str] = field(default_factory=list)
     unclear: dict[str, list[str]] = field(default_factory=dict)
 
@@ -72,9 +73,9 @@ def choose(names: Names, spec: ColumnsSpec, roles: Roles) -> Choice:
         InvalidSpec: a required role has no column.
     """
     known = (*roles.required, *roles.optional)
-    choice = Choice(_said(names, spec, known))
+    choice = Choice(_said(names, spec, known), tuple(role for role in known if role in spec.off))
     for role in known:
-        if role not in choice.columns:
+        if role not in choice.columns and role not in choice.off:
             _guess(role, names, roles.guesses, choice)
     for role in roles.required:
         if role not in choice.columns:
@@ -84,7 +85,10 @@ def choose(names: Names, spec: ColumnsSpec, roles: Roles) -> Choice:
 
 def _said(names: Names, spec: ColumnsSpec, known: Sequence[str]) -> dict[str, tuple[str, ...]]:
     said: dict[str, tuple[str, ...]] = {}
-    for role, value in spec.model_dump(exclude_none=True).items():
+    for role in ColumnsSpec.model_fields:
+        value = getattr(spec, role)
+        if not value:
+            continue
         columns = (value,) if isinstance(value, str) else tuple(value)
         if role not in known:
             raise UnsupportedOption(
@@ -94,8 +98,7 @@ def _said(names: Names, spec: ColumnsSpec, known: Sequence[str]) -> dict[str, tu
         for column in columns:
             if column not in names:
                 raise _unknown(role, column, names)
-        if columns:
-            said[role] = columns
+        said[role] = columns
     return said
 
 
@@ -156,7 +159,9 @@ def _plain(name: str) -> str:
 
 def _missing(role: str, names: Names, roles: Roles, choice: Choice) -> str:
     unclear = choice.unclear.get(role)
-    if unclear:
+    if role in choice.off:
+        reason = "the spec says that it has none"
+    elif unclear:
         reason = f"several columns look like it ({', '.join(map(repr, unclear))})"
     else:
         guesses = ", ".join(roles.guesses.get(role, ())) or "none"

@@ -213,5 +213,4 @@ def _reason(wanted: _Wanted, error: Exception) -> str:
 
 
 def _rows(data: Any, file: str) -> Iterator[Record]:
-    for batch in data.with_format("arrow").iter(batch_size=BATCH):
-        yield from records(batch, file)
+    yield from records(data.with_format("arrow").iter(batch_size=BATCH), file)

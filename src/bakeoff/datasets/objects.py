@@ -23,17 +23,19 @@ def object_table(source: Source, read: ReadObjects, notices: tuple[Notice, ...] 
         BadDataset: there is no row, an object cannot be read, or a key is blank.
     """
     keys: dict[str, int] = {}
-    rows = 0
-    for _, value in read():
+    rows, nameless = 0, None
+    for line, value in read():
         rows += 1
         for key in value:
+            if key not in keys and not key.strip():
+                nameless = nameless or line
             keys[key] = keys.get(key, 0) + 1
     if not rows:
         raise BadDataset("there are no rows in it", file=source.label)
     if not keys:
         raise BadDataset("its objects have no keys, so there are no columns", file=source.label)
     columns = tuple(keys)
-    found = [*notices, *check_columns(columns, source.label)]
+    found = [*notices, *check_columns(columns, source.label, nameless)]
     found += [
         Notice(
             "missing-keys",

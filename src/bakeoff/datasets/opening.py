@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import stat
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -17,7 +16,7 @@ from bakeoff.core.specs import DatasetSpec
 from bakeoff.datasets.detect import Detected, detect
 from bakeoff.datasets.header import shortened
 from bakeoff.datasets.selection import FileDataset
-from bakeoff.datasets.source import Source, spooled
+from bakeoff.datasets.source import STDIN, Source, spooled, standard_input
 from bakeoff.datasets.table import Loader, RemoteLoader, Table
 
 FORMATS: Registry[Loader] = Registry(
@@ -33,7 +32,6 @@ FORMATS: Registry[Loader] = Registry(
 )
 REMOTES: Registry[RemoteLoader] = Registry("data address", {"hf": "bakeoff.datasets.hub:open_hub"})
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
-_STDIN = "standard input"
 # Options that only some doors can honour; the others refuse them by name.
 _TAKES = {
     "csv": {"encoding", "delimiter"},
@@ -123,10 +121,7 @@ def _refuse_options(spec: DatasetSpec, name: str) -> None:
 
 def _source(path: str, base: Path, stdin: BinaryIO | None, spool: Path | None) -> Source:
     if path == "-":
-        stream = stdin if stdin is not None else sys.stdin.buffer
-        if stream.isatty():
-            raise BadDataset("is a terminal: pipe a file into it", file=_STDIN)
-        return spooled(stream, _STDIN, spool)
+        return spooled(standard_input(stdin), STDIN, spool)
     found = _local(path, base)
     try:
         mode = found.stat().st_mode

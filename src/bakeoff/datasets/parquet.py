@@ -43,5 +43,4 @@ def _file(source: Source) -> Iterator[pq.ParquetFile]:
 
 def _rows(source: Source) -> Iterator[Record]:
     with _file(source) as file:
-        for batch in file.iter_batches(batch_size=BATCH):
-            yield from records(batch, source.label)
+        yield from records(file.iter_batches(batch_size=BATCH), source.label)

@@ -32,6 +32,7 @@ class RoleMap:
         columns: role to column names.
         paths: role to the same names, split where they lead into objects.
         guessed: roles whose columns the spec does not name.
+        off: roles that have no column because the spec says so.
         rows: how many rows there are.
         with_reference: how many of them have a right answer that is more than blanks.
         notices: guesses, and what was noticed while checking the rows.
@@ -41,6 +42,7 @@ class RoleMap:
     columns: Mapping[str, tuple[str, ...]]
     paths: Mapping[str, tuple[Path, ...]]
     guessed: frozenset[str] = frozenset()
+    off: tuple[str, ...] = ()
     rows: int = 0
     with_reference: int = 0
     notices: tuple[Notice, ...] = ()
@@ -54,7 +56,7 @@ class RoleMap:
 
     def spec(self) -> ColumnsSpec:
         """The same map as a spec in which nothing is left to guess."""
-        return ColumnsSpec(**self.shown())
+        return ColumnsSpec.model_validate(self.shown() | dict.fromkeys(self.off))
 
     def row(self, row: Row) -> TaskRow:
         """The row for a task.
@@ -71,7 +73,7 @@ class RoleMap:
         return TaskRow(
             index=row.index,
             id=self.id_text(row) or str(row.index + 1),
-            source=self._text(row, "source"),
+            source=self._text(row, "source") or ("" if "source" in self.paths else None),
             references=tuple(text for text in references if text.strip()),
             question=self._text(row, "question"),
             context=self._text(row, "context"),
@@ -79,6 +81,7 @@ class RoleMap:
             group=group if group and group.strip() else None,
             numeric=bool(references) and is_number(self._cells(row.cells, "reference")),
             cells=row.cells,
+            line=row.line,
         )
 
     def is_written(self, role: str, cells: Mapping[str, Any]) -> bool:

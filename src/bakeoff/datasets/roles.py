@@ -23,10 +23,10 @@ def map_roles(
 ) -> RoleMap:
     """Maps columns to roles and checks every row once.
 
-    What `spec` names is taken; the rest is guessed by name (case, blanks, `_` and `-` do not
-    count), and the guesses stand in the notices. `answers.text` leads into cells that hold
-    objects. A reference of nothing but blanks counts as absent, unless `blank_is_answer` (see
-    `Task.blank_is_answer`).
+    What `spec` names is taken; a role that it sets to null has no column; the rest is guessed by
+    name (case, blanks, `_` and `-` do not count), and the guesses stand in the notices.
+    `answers.text` leads into cells that hold objects. A reference of nothing but blanks counts as
+    absent, unless `blank_is_answer` (see `Task.blank_is_answer`).
 
     Raises:
         UnknownName: a named column does not exist; near matches and all columns are listed.
@@ -46,6 +46,7 @@ def map_roles(
         columns=choice.columns,
         paths=paths,
         guessed=frozenset(choice.guessed),
+        off=choice.off,
         notices=_guesses(choice),
     )
     return check_rows(dataset, found, roles.required, blank_is_answer)
@@ -67,6 +68,9 @@ def _guesses(choice: Choice) -> tuple[Notice, ...]:
         )
         text = f"guessed from the names: {pairs}; write `columns:` to choose others"
         found.append(Notice("columns-guessed", text))
+    if choice.off:
+        text = f"no column is taken as {' or '.join(choice.off)}, as `columns:` says"
+        found.append(Notice("columns-off", text))
     for role, alike in choice.unclear.items():
         listed = ", ".join(map(repr, alike))
         many = "[...]" if role in MANY else "..."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -110,13 +109,14 @@ def _reader(path: Path, source: Source) -> Iterator[Any]:
 
 
 def _rows(files: list[Path], source: Source) -> Iterator[Record]:
+    return records(_batches(files, source), source.label)
+
+
+def _batches(files: list[Path], source: Source) -> Iterator[Any]:
     for path in files:
         with _reader(path, source) as reader:
             for batch in reader:
-                starts = range(0, batch.num_rows, BATCH)
-                yield from chain.from_iterable(
-                    records(batch.slice(s, BATCH), source.label) for s in starts
-                )
+                yield from (batch.slice(s, BATCH) for s in range(0, batch.num_rows, BATCH))
 
 
 def _other_folder(folder: Path) -> str:

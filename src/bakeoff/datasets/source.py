@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import sys
 import tempfile
 import weakref
 import zlib
@@ -15,6 +16,8 @@ from typing import BinaryIO, cast
 
 from bakeoff.core.errors import BadDataset
 
+STDIN = "standard input"
+"""What it is called in messages."""
 _GZIP = b"\x1f\x8b"
 _BLOCK = 1024 * 1024
 
@@ -77,6 +80,20 @@ class Source:
         """The first `size` bytes."""
         with self.open() as stream:
             return stream.read(size)
+
+
+def standard_input(given: BinaryIO | None = None) -> BinaryIO:
+    """What `-` reads: `given`, by default the process's own standard input.
+
+    Raises:
+        BadDataset: it is a terminal, or the process was started without one.
+    """
+    stream = given if given is not None else getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        raise BadDataset("is closed: pipe a file into it", file=STDIN)
+    if stream.isatty():
+        raise BadDataset("is a terminal: pipe a file into it", file=STDIN)
+    return cast(BinaryIO, stream)
 
 
 def _kept(new: Path, place: Path) -> Path:

@@ -163,7 +163,8 @@ def _undecodable(source: Source, encoding: Encoding) -> BadDataset:
                 place.pass_over(error.object[: error.start].decode(encoding.name))
                 return _message(source, encoding, place, (error, offset - len(error.object)))
             if not block:
-                return BadDataset(f"does not decode as {encoding.name}", file=source.label)
+                text = f"does not decode as {encoding.name}"
+                return BadDataset(text, file=source.label, line=place.line)
 
 
 def _message(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Engine, ModelFacts
+from bakeoff.core.ports import Engine
 from bakeoff.core.registry import Registry
 from bakeoff.engines.options import EngineOptions
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bakeoff.core.errors import ModelLoadFailed, UnsupportedOption
+from bakeoff.core.modelfacts import Capabilities, ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, ModelFacts
 from bakeoff.core.rows import Notice
 from bakeoff.engines.checkpoint import read_json
 from bakeoff.engines.hub import HubRepo

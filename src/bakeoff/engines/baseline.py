@@ -12,9 +12,10 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 
 from bakeoff.core.codes import FinishReason
 from bakeoff.core.errors import InvalidRequest, UnsupportedOption
+from bakeoff.core.modelfacts import Capabilities, EngineInfo, ModelFacts
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, Timing, TokenChunk
-from bakeoff.core.ports import Capabilities, Engine, EngineInfo, ModelFacts
+from bakeoff.core.ports import Engine
 from bakeoff.core.registry import unknown
 from bakeoff.core.requests import (
     EngineRequest,

@@ -92,7 +92,7 @@ def acquire(kind: str, key: str, source: str, build: Callable[[Path], None]) -> 
         source: what it is made from, for people.
         build: fills an empty folder; what it raises passes through and nothing is published.
     """
-    final = _root() / kind / key
+    final = entry_folder(kind, key)
     final.parent.mkdir(parents=True, exist_ok=True)
     with _guard(final):
         _remove_leftovers(final)
@@ -105,7 +105,12 @@ def acquire(kind: str, key: str, source: str, build: Callable[[Path], None]) -> 
 
 def published(kind: str, key: str) -> bool:
     """Whether an entry is there; it may be pruned until it is acquired."""
-    return (_root() / kind / key / ENTRY_FILE).is_file()
+    return (entry_folder(kind, key) / ENTRY_FILE).is_file()
+
+
+def entry_folder(kind: str, key: str) -> Path:
+    """Where an entry lies, or would."""
+    return _root() / kind / key
 
 
 def entries() -> list[CacheEntry]:

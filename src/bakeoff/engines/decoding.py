@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.core.errors import InvalidRequest
-from bakeoff.core.ports import LanguagePair, ModelKind
+from bakeoff.core.modelfacts import LanguagePair, ModelKind
 from bakeoff.core.requests import GenerationParams
 from bakeoff.core.rows import Notice
 from bakeoff.engines.checkpoint import Checkpoint

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bakeoff.core.errors import HubUnreachable, ModelLoadFailed, ModelNotFound, UnsupportedOption
+from bakeoff.core.modelfacts import Capabilities, ChatFacts, LanguagePair, ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, ChatFacts, LanguagePair, ModelFacts
 from bakeoff.core.registry import near_matches
 from bakeoff.core.rows import Notice
 from bakeoff.engines import hub

@@ -23,8 +23,10 @@ from bakeoff.core.errors import (
     InvalidRequest,
     OutOfMemory,
     PromptTooLong,
+    TemplateFailed,
     UnsupportedOption,
 )
+from bakeoff.core.modelfacts import Capabilities, EngineInfo, ModelFacts, TokenizerFacts
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import (
     Completion,
@@ -38,7 +40,7 @@ from bakeoff.core.outputs import (
     Usage,
     Vector,
 )
-from bakeoff.core.ports import Capabilities, Engine, EngineInfo, ModelFacts
+from bakeoff.core.ports import Engine
 from bakeoff.core.registry import unknown
 from bakeoff.core.requests import (
     AnswerSpan,
@@ -52,12 +54,12 @@ from bakeoff.core.requests import (
     Tokens,
     ZeroShot,
 )
+from bakeoff.engines.fakebytes import END, decoded, logprobs, piece, prompt_logprobs
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.pulling import pull
 
 NAMES = ("echo", "reverse", "upper", "words")
 _WORDS = ("amber", "brook", "cedar", "delta", "ember", "fjord", "grove", "heath", "iris", "jade")
-_END = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class FakeScript:
         delay: seconds for each request.
         load: `ok`, or an error on opening: `missing`, `memory`.
         chat: whether it takes conversations.
+        fim: whether it has fill-in-the-middle tokens.
     """
 
     name: str
@@ -83,6 +86,7 @@ class FakeScript:
     delay: float = 0.0
     load: str = "ok"
     chat: bool = True
+    fim: bool = False
 
     @classmethod
     def parse(cls, text: str) -> FakeScript:
@@ -105,7 +109,7 @@ class FakeScript:
             raise InvalidRequest(f"fake://{text}: {problem}") from problem
 
 
-_KEYS = ("chat", "context", "delay", "fail", "fail_text", "kind", "load")
+_KEYS = ("chat", "context", "delay", "fail", "fail_text", "fim", "kind", "load")
 
 
 def _script(name: str, said: dict[str, str]) -> FakeScript:
@@ -123,6 +127,7 @@ def _script(name: str, said: dict[str, str]) -> FakeScript:
         delay=float(said.get("delay", "0")),
         load=said.get("load", "ok"),
         chat=said.get("chat", "1") != "0" and kind == "causal",
+        fim=said.get("fim", "0") != "0" and kind == "causal",
     )
 
 
@@ -140,6 +145,7 @@ def describe_fake(ref: ModelRef, hints: tuple[str, ...]) -> ModelFacts:
         chat_template=script.chat,
         likelihood=not encoder,
         embeddings=encoder,
+        fim_tokens=script.fim,
         labels=("negative", "neutral", "positive") if encoder else (),
     )
     return ModelFacts(ref=ref, identity=identity, capabilities=capabilities, architecture="fake")
@@ -182,15 +188,20 @@ class FakeEngine(Engine):
 
     def _answers(self, request: GenerateRequest, company: int) -> list[Completion | Failure]:
         try:
-            self._admit(request.id, _prompt_text(request.prompt))
-            refused = self.unsupported(request)
-            if refused:
-                raise UnsupportedOption(
-                    f"the fake engine cannot honour {', '.join(refused)}", option=refused[0]
-                )
-            return [self._one(request, c, company) for c in range(request.params.n or 1)]
+            return [*self._made(request, company)]
         except BakeoffError as error:
             return [Failure.of(request.id, error)]
+
+    def _made(self, request: GenerateRequest, company: int) -> list[Completion]:
+        self._admit(request.id, _prompt_text(request.prompt))
+        if isinstance(request.prompt, Messages):
+            self._check_chat()
+        refused = self.unsupported(request)
+        if refused:
+            raise UnsupportedOption(
+                f"the fake engine cannot honour {', '.join(refused)}", option=refused[0]
+            )
+        return [self._one(request, c, company) for c in range(request.params.n or 1)]
 
     def _admit(self, request_id: str, text: str) -> None:
         if self._closed:
@@ -207,7 +218,7 @@ class FakeEngine(Engine):
         prompt, cut = self._fit(request)
         text = self._text(prompt, request, choice)
         ids, finish = _bounded(text, request)
-        shown, stopped = _until_stop(bytes(i for i in ids if i < _END), request.params.stop or ())
+        shown, stopped = _until_stop(bytes(i for i in ids if i < END), request.params.stop or ())
         usage = Usage(prompt=len(prompt.encode()), cut=cut, completion=len(ids))
         elapsed = time.monotonic() - started + self._script.delay
         return Completion(
@@ -219,6 +230,8 @@ class FakeEngine(Engine):
             timing=Timing(0.0, elapsed, elapsed),
             concurrency=company,
             choice=choice,
+            logprobs=logprobs(prompt, ids, request.logprobs),
+            prompt_logprobs=prompt_logprobs(prompt, request.prompt_logprobs),
         )
 
     def _fit(self, request: GenerateRequest) -> tuple[str, int]:
@@ -244,14 +257,20 @@ class FakeEngine(Engine):
         return " ".join(_WORDS[b % len(_WORDS)] for b in drawn[:12])
 
     async def stream(self, request: GenerateRequest) -> AsyncIterator[TokenChunk]:
-        """One character a chunk."""
-        outcome = self._answers(request, 1)[0]
-        if isinstance(outcome, Failure):
-            raise EngineFailed(outcome.message)
-        for character in outcome.text:
-            await asyncio.sleep(self._script.delay / max(len(outcome.text), 1))
-            yield TokenChunk(request.id, character, tuple(character.encode()))
-        yield TokenChunk(request.id, "", finish=outcome.finish, usage=outcome.usage)
+        """One character a chunk, choice after choice."""
+        for made in self._made(request, 1):
+            for character in made.text:
+                await asyncio.sleep(self._script.delay / len(made.text))
+                ids = tuple(character.encode())
+                yield TokenChunk(request.id, character, ids, choice=made.choice)
+            yield TokenChunk(
+                id=request.id,
+                text="",
+                token_ids=made.token_ids[len(made.text.encode()) :],
+                finish=made.finish,
+                usage=made.usage,
+                choice=made.choice,
+            )
 
     async def score(
         self, requests: Iterable[ScoreRequest] | AsyncIterable[ScoreRequest]
@@ -281,10 +300,10 @@ class FakeEngine(Engine):
                     yield Failure.of(request.id, error)
 
     def unsupported(self, request: EngineRequest) -> list[str]:
-        """Log-probabilities, grammars and adapters."""
+        """Grammars and adapters."""
         if not isinstance(request, GenerateRequest):
             return []
-        names = ("logprobs", "prompt_logprobs", "grammar", "adapter")
+        names = ("grammar", "adapter")
         return [name for name in names if getattr(request, name) is not None]
 
     async def abort(self, request_id: str) -> None:
@@ -297,7 +316,36 @@ class FakeEngine(Engine):
 
     async def decode(self, ids: Sequence[int]) -> str:
         """UTF-8 text; broken bytes become U+FFFD."""
-        return bytes(i for i in ids if i < _END).decode(errors="replace")
+        return decoded(ids)
+
+    async def tokenizer(self) -> TokenizerFacts:
+        """Bytes and the end."""
+        return TokenizerFacts(vocabulary=END + 1, eos=piece(END))
+
+    async def read(self, prompt: Prompt, *, special: bool = True) -> list[int]:
+        """UTF-8 bytes; there are no special tokens to add."""
+        if isinstance(prompt, Messages):
+            self._check_chat()
+        return list(_prompt_text(prompt).encode())
+
+    async def render(self, prompt: Messages) -> str:
+        """The last message, which is all that a fake reads of a conversation."""
+        self._check_chat()
+        return _prompt_text(prompt)
+
+    def _check_chat(self) -> None:
+        if not self._script.chat:
+            raise TemplateFailed("this fake model takes no conversations: send text")
+
+    async def pieces(self, ids: Sequence[int]) -> list[str]:
+        """One byte each."""
+        return [piece(token) for token in ids]
+
+    async def fill(self, before: str, after: str) -> list[int]:
+        """The two texts around a mark."""
+        if not self._script.fim:
+            raise UnsupportedOption("this fake model has no fill-in-the-middle", option="suffix")
+        return list(f"{before}<FILL>{after}".encode())
 
     async def close(self) -> None:
         """Later requests fail."""
@@ -308,7 +356,7 @@ def _prompt_text(prompt: Prompt) -> str:
     if isinstance(prompt, Messages):
         return prompt.messages[-1].content
     if isinstance(prompt, Tokens):
-        return bytes(i for i in prompt.ids if i < _END).decode(errors="replace")
+        return decoded(prompt.ids)
     return prompt.text
 
 
@@ -317,7 +365,7 @@ def _ask_text(request: PredictRequest) -> str:
 
 
 def _bounded(text: str, request: GenerateRequest) -> tuple[list[int], FinishReason]:
-    ids = [*text.encode(), _END]
+    ids = [*text.encode(), END]
     limit = request.params.max_new_tokens
     banned = set(request.params.stop_ids or ())
     end = next((k for k, i in enumerate(ids) if i in banned), None)
@@ -337,15 +385,12 @@ def _until_stop(data: bytes, stops: tuple[str, ...]) -> tuple[str, bool]:
 def _likelihood(request: ScoreRequest) -> Likelihood:
     if not request.continuation:
         raise InvalidRequest("the continuation is empty: there is nothing to score")
-    before = _prompt_text(request.context).encode()
+    before = _prompt_text(request.context)
     ids = tuple(request.continuation.encode())
-    logprobs, best = [], []
-    for place, token in enumerate(ids):
-        drawn = hashlib.sha256(before + bytes(ids[:place]) + b"|" + bytes([token])).digest()
-        logprobs.append(-0.05 - drawn[0] / 64)
-        best.append(token if drawn[1] < 128 else (token + 1) % _END)
-    usage = Usage(prompt=len(before), completion=len(ids))
-    return Likelihood(request.id, ids, tuple(logprobs), tuple(best), usage)
+    told = logprobs(before, ids, 1) or ()
+    values, best = tuple(one.logprob for one in told), tuple(one.top[0][0] for one in told)
+    usage = Usage(prompt=len(before.encode()), completion=len(ids))
+    return Likelihood(request.id, ids, values, best, usage)
 
 
 def _predicted(request: PredictRequest, labels: tuple[str, ...]) -> Span | Labelled | Vector:

@@ -12,33 +12,28 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.core.errors import OutOfMemory
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.engines.cache import published
-from bakeoff.engines.checkpoint import read_json
-from bakeoff.engines.facts import Source, find, weights_of
-from bakeoff.engines.gguf import KIND, conversion_key, read_header
+from bakeoff.engines.contents import contents_of
+from bakeoff.engines.facts import Source, find
+from bakeoff.engines.gguf import KIND, conversion_key
 from bakeoff.engines.machine import available_memory
 from bakeoff.engines.precision import quantised_with
-from bakeoff.engines.stock import (
-    Stock,
-    cache_bytes_per_token,
-    gguf_shape,
-    stock_of,
-    stock_of_gguf,
-)
+from bakeoff.engines.stock import DTYPE_BYTES, Stock, cache_bytes_per_token
 
 LEAST_TOKENS = 1_024
 """The smallest batch that an engine plans: rows times the longest, prompt and answer."""
 _BESIDE = 0.1
 """Of the weights: what is held beside them while they are loaded and used (measured: 0.05 to 0.2
 on models of 135 million parameters, less on larger ones)."""
-_LIBRARY = 64 << 20
+LIBRARY = 64 << 20
 """Bytes that the library takes whatever the model."""
-_GGUF_WORK = 0.2
+GGUF_WORK = 0.2
 """Of the float32 weights, while a GGUF file is converted: a tensor more, the library's tables."""
 _NF4 = 0.5 + 4 / 64  # bytes of a number: a half, and a float32 for each block of 64
 _Q4_K_M = 4.85 / 8  # bytes of a number in the usual 4-bit GGUF file
-_SIZES = {"float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
+_SHARE = 4
+"""The cache of a batch may take one part in this many of the memory that is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +170,22 @@ def size(count: float) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
 
 
+def share_of(free: int, each: int) -> int:
+    """How many things of this many bytes a batch may hold where so much memory is free."""
+    return free // _SHARE // each
+
+
+def tokens_of_a_batch(free: int, each: int, most: int) -> int:
+    """Tokens whose cache a batch may hold; at least the smallest batch.
+
+    Args:
+        free: bytes of memory.
+        each: bytes of one token's cache.
+        most: more than this do not pay.
+    """
+    return max(LEAST_TOKENS, min(most, share_of(free, each)))
+
+
 @dataclass(frozen=True)
 class _Estimate:
     """One model with what was found of it."""
@@ -187,14 +198,8 @@ class _Estimate:
 
     @classmethod
     def of(cls, facts: ModelFacts, room: Room, source: Source) -> _Estimate:
-        if facts.ref.gguf_file is not None:
-            file = source.folder / facts.ref.gguf_file
-            header = read_header(file)
-            return cls(facts, room, stock_of_gguf(header), gguf_shape(header), file)
-        config = read_json(facts.ref.uri, source.folder / "config.json") or {}
-        sizes = source.repo.sizes if source.repo else {}
-        stock = stock_of(source.folder, weights_of(source), sizes, config)
-        return cls(facts, room, stock, config)
+        found = contents_of(facts.ref, source)
+        return cls(facts, room, found.stock, found.shape, found.gguf)
 
     def footprint(self) -> Footprint:
         if self.stock is None:
@@ -221,19 +226,19 @@ class _Estimate:
         if self.room.spread:  # `max_memory` is for weights alone
             return 0
         if self.gguf is not None and not self._converted():
-            return int(weights * _GGUF_WORK)
-        return int(weights * _BESIDE) + _LIBRARY
+            return int(weights * GGUF_WORK)
+        return int(weights * _BESIDE) + LIBRARY
 
     def _total(self, weights: int) -> int:
         cache = self._per_token() * self._tokens()
-        return weights + cache + int(weights * _BESIDE) + _LIBRARY
+        return weights + cache + int(weights * _BESIDE) + LIBRARY
 
     def _choices(self, asked: int, stock: Stock) -> Iterator[Choice]:
         """Only what takes less than what is asked, on this device or another."""
         room = self.room
         if self.gguf is not None:
             whole = self.gguf.stat().st_size
-            total = whole + self._per_token() * self._tokens() + _LIBRARY
+            total = whole + self._per_token() * self._tokens() + LIBRARY
             write = "serving the file with llama.cpp and naming it by `endpoint:`"
             yield Choice(write, total, total <= room.host)
             return
@@ -286,7 +291,7 @@ class _Estimate:
         stored = self.stock.itemsize if self.stock else 4.0
         said = self.facts.ref.torch_dtype
         default = 4.0 if self.room.device == "cpu" else stored
-        return _SIZES.get(said, default)
+        return DTYPE_BYTES.get(said, default)
 
     def _converted(self) -> bool:
         return self.gguf is not None and published(KIND, conversion_key(self.gguf))

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 
 from bakeoff.core.canonical import digest
 from bakeoff.core.errors import ModelLoadFailed, UnsupportedOption
+from bakeoff.core.modelfacts import Capabilities, ChatFacts, ModelFacts, ModelKind
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, ChatFacts, ModelFacts, ModelKind
 from bakeoff.core.rows import Notice
 from bakeoff.engines.checkpoint import FIM_TOKENS
 from bakeoff.engines.dated import dated

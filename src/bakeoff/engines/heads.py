@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.core.errors import ModelLoadFailed, UnsupportedOption
-from bakeoff.core.ports import Head, ModelKind
+from bakeoff.core.modelfacts import Head, ModelKind
 from bakeoff.engines.checkpoint import Checkpoint
 
 _CAN = (

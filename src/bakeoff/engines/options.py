@@ -14,8 +14,11 @@ class EngineOptions:
             None for the engine's own choice.
         max_batch: most rows in one batch, or None for the engine's own choice.
         threads: CPU threads for computing, or None for the library's choice.
+        prefix_bytes: most memory for the beginnings of earlier prompts, which are not computed
+            again; 0 keeps none, None is the engine's own choice.
     """
 
     batch_tokens: int | None = None
     max_batch: int | None = None
     threads: int | None = None
+    prefix_bytes: int | None = None

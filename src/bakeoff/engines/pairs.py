@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bakeoff.core.ports import LanguagePair
+from bakeoff.core.modelfacts import LanguagePair
 
 _OPUS = re.compile(r"^opus-[a-z0-9.-]*?(?P<source>[A-Za-z_]{2,})-(?P<target>[A-Za-z_]{2,})$")
 """Names of the Marian models of the University of Helsinki: `opus-mt-en-de`,

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from bakeoff._version import __version__
 from bakeoff.core.errors import UnsupportedOption
-from bakeoff.core.ports import ModelFacts, ModelKind
+from bakeoff.core.modelfacts import ModelFacts, ModelKind
 from bakeoff.core.registry import Registry
 from bakeoff.core.rows import Notice
+from bakeoff.engines import ENGINES
 from bakeoff.engines.needs import Needs
 from bakeoff.engines.proven import Standing, mode_of, read_proofs, standing
 
@@ -21,8 +22,11 @@ _LATER = {
     "llamacpp": "leave `engine: auto`: transformers reads GGUF files, dequantised once",
     "vllm": "leave `engine: auto`, or serve the model with vLLM and name it by `endpoint:`",
 }
-_LIBRARIES = {"transformers": ("transformers", "torch"), "ctranslate2": ("ctranslate2",)}
-"""What an engine computes with; the others are bakeoff's own."""
+_OWN = frozenset({"fake", "baseline"})
+"""Engines of a scheme of their own, which compute with no library."""
+_REFERENCE = "transformers"
+_LIBRARIES = {_REFERENCE: ("transformers", "torch")}
+"""What an engine computes with, where that is not the one package of its name."""
 _FASTER: dict[ModelKind, tuple[str, ...]] = {"seq2seq": ("ctranslate2",)}
 """What `auto` tries before transformers, best first."""
 _UNIVERSAL = "runs every architecture and sets the reference for the text"
@@ -36,7 +40,12 @@ class Able(Protocol):
 
 
 _ABLE: Registry[Able] = Registry(
-    "engine", {"ctranslate2": "bakeoff.engines.ctranslate2.able:why_not"}
+    "engine",
+    {
+        name: f"bakeoff.engines.{name}.able:why_not"
+        for name in ENGINES
+        if name not in _OWN | {_REFERENCE}
+    },
 )
 
 
@@ -67,14 +76,14 @@ def route(facts: ModelFacts, needs: Needs | None = None) -> Route:
     """
     needs = needs or Needs()
     scheme = facts.ref.scheme
-    if scheme in ("fake", "baseline"):
+    if scheme in _OWN:
         _refuse_scoring(facts, needs)
         return Route(scheme, f"{scheme}:// is an engine of its own")
     said = facts.ref.engine
     check_engine(said)
     _refuse_scoring(facts, needs)
-    if said == "transformers":
-        return Route("transformers", "named by `engine:`")
+    if said == _REFERENCE:
+        return Route(_REFERENCE, "named by `engine:`")
     if said != "auto":
         return _named(said, "named by `engine:`", facts, needs)
     if facts.ref.compute_type is not None:
@@ -84,8 +93,10 @@ def route(facts: ModelFacts, needs: Needs | None = None) -> Route:
 
 def engine_and_version(name: str) -> str:
     """An engine with the versions of what it computes with; nothing heavy is imported."""
-    named = (f"{lib} {importlib.metadata.version(lib)}" for lib in _LIBRARIES.get(name, ()))
-    return ", ".join(named) or f"{name} of bakeoff {__version__}"
+    if name in _OWN:
+        return f"{name} of bakeoff {__version__}"
+    libraries = _LIBRARIES.get(name, (name,))
+    return ", ".join(f"{lib} {importlib.metadata.version(lib)}" for lib in libraries)
 
 
 def check_engine(name: str) -> None:
@@ -125,7 +136,7 @@ def _best(facts: ModelFacts, needs: Needs) -> Route:
         if found == "unknown-version":
             notices = (_unknown_version(engine),)
         why = f"{engine} is not proven to give the same text ({facts.family}, {mode})"
-    return Route("transformers", why, notices=notices)
+    return Route(_REFERENCE, why, notices=notices)
 
 
 def _proven(engine: str, facts: ModelFacts, needs: Needs) -> Standing:

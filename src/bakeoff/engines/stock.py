@@ -14,7 +14,7 @@ from bakeoff.engines.headers import FLOATS, Tensor, read_headers
 from bakeoff.engines.machine import available_memory
 from bakeoff.engines.precision import quantised_with
 
-_DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
+DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 _KEPT_WHOLE = re.compile(
     r"embed|wte|wpe|shared|lm_head|embd|position|relative_attention_bias|token_type"
     r"|DenseReluDense\.wo"
@@ -188,7 +188,7 @@ def _from_sizes(size: int, config: Mapping[str, Any], safe: bool) -> Stock:
     inner = config.get("text_config")
     shape = inner if isinstance(inner, Mapping) else config
     said = str(config.get("dtype") or config.get("torch_dtype") or shape.get("dtype") or "float32")
-    itemsize = _DTYPE_BYTES.get(said.removeprefix("torch."), 4)
+    itemsize = DTYPE_BYTES.get(said.removeprefix("torch."), 4)
     numbers = size // itemsize
     table = (number(shape, "vocab_size") or 0) * (number(shape, "hidden_size", "d_model") or 0)
     tables = min(numbers, table * (1 if config.get("tie_word_embeddings", True) else 2))

@@ -10,8 +10,9 @@ from pathlib import Path
 from bakeoff.core.canonical import digest
 from bakeoff.core.errors import InvalidSpec, ModelLoadFailed, UnsupportedOption
 from bakeoff.core.keys import Decoding, KeyParts, key_parts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import LoadOptions, ModelRef
-from bakeoff.core.ports import ModelFacts, Task
+from bakeoff.core.ports import Task
 from bakeoff.core.requests import DEFAULT_MAX_NEW_TOKENS, GenerationParams, Truncate
 from bakeoff.core.specs import ModelEntry, RunSpec
 from bakeoff.engines import describe

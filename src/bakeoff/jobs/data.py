@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -14,10 +13,9 @@ from bakeoff.core.specs import DatasetSpec
 from bakeoff.datasets import open_dataset
 from bakeoff.datasets.detect import detect
 from bakeoff.datasets.header import shortened
-from bakeoff.datasets.source import spooled
+from bakeoff.datasets.source import STDIN, spooled, standard_input
 
 SPOOL = "data"
-STDIN = "standard input"
 
 
 class RunData(NamedTuple):
@@ -36,10 +34,7 @@ def open_run_data(
         BadDataset: it cannot be read as asked.
     """
     if spec.path == "-":
-        stream = stdin or sys.stdin.buffer
-        if stream.isatty():
-            raise BadDataset("is a terminal: pipe a file into it", file=STDIN)
-        return _from_stream(spec, stream, STDIN, folder)
+        return _from_stream(spec, standard_input(stdin), STDIN, folder)
     path = local_path(spec.path, base)
     if path is None:
         return RunData(open_dataset(spec, base), spec)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.requests import GenerationParams
 from bakeoff.core.rows import Notice
 

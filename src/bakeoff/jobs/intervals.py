@@ -37,7 +37,7 @@ def group_codes(groups: Sequence[str | None]) -> NDArray[np.intp] | None:
 
 def scale_of(metric: MetricOutput | MetricSummary) -> Scale:
     """The scale of a metric's values; where lower is better they may pass it."""
-    return Scale(metric.scale, beyond=metric.better == "lower")
+    return Scale(metric.scale, beyond=metric.better == "lower", graded=metric.graded)
 
 
 def model_units(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from bakeoff.core.errors import (
     BakeoffError,
@@ -18,13 +17,14 @@ from bakeoff.core.errors import (
 from bakeoff.core.ports import Engine
 from bakeoff.core.report import LatencySummary
 from bakeoff.engines import open_engine
-from bakeoff.jobs.asking import asked_with
+from bakeoff.jobs.asking import AskedWith, asked_with
 from bakeoff.jobs.contender import Contender, in_epoch, model_ids
 from bakeoff.jobs.events import ModelFinished, ModelLoading, ModelPlanned, ModelReady, Noticed
 from bakeoff.jobs.execute import FailureLimit, RowSink, Tally, run_rows
 from bakeoff.jobs.faults import cause_of, translated
 from bakeoff.jobs.latency import latency_sample, measure_latency
-from bakeoff.jobs.plan import Outlook, PlannedRow, outlook, planned_rows
+from bakeoff.jobs.outlook import Outlook, outlook
+from bakeoff.jobs.plan import PlannedRow, planned_rows
 from bakeoff.jobs.planning import Plan, RunOptions
 from bakeoff.jobs.reporting import ModelRecord
 from bakeoff.jobs.rowlog import RowLog
@@ -131,7 +131,7 @@ class _ModelWork:
     view: Outlook
     unsettled: int
     """Rows and repeats without a line, as far as is known."""
-    asked: dict[str, Any]
+    asked: AskedWith
     """What its rows are asked with, for the header of its segment."""
 
     @classmethod
@@ -209,7 +209,7 @@ class _ModelWork:
             device=engine.info.device,
             dtype=engine.info.dtype,
             parts=self.contender.parts.values,
-            asked=self.asked,
+            asked=self.asked.values,
         )
 
     def _conditions(self, engine: Engine) -> Conditions:

@@ -199,6 +199,7 @@ def _metric_summaries(scored: Scored) -> dict[str, MetricSummary]:
                 better=output.better,
                 kind=output.kind,
                 unit=output.unit,
+                graded=output.graded,
                 signature=scores.scores.signature,
             )
     return found

@@ -148,10 +148,11 @@ def _wish(loc: Loc, error: Any, secret: bool) -> str:
         return "at least one"
     for sign, words in _TYPES.items():
         if kind.startswith(sign):
-            return words + _or_drop(error)
+            return words + _unquoted(error) + _or_drop(error)
     return re.sub(r"^Input should be ", "", str(error["msg"]))
 
 
+_BARE = re.compile(r"[-+]?[\d.]+|true|false", re.IGNORECASE)
 _TYPES = {
     "int": "a whole number",
     "float": "a number",
@@ -160,6 +161,11 @@ _TYPES = {
     "list": "a list, for example [a, b]",
     "dict": "`key: value` pairs",
 }
+
+
+def _unquoted(error: Any) -> str:
+    quoted = isinstance(error.get("input"), str) and _BARE.fullmatch(error["input"].strip())
+    return ", without quotes" if quoted else ""
 
 
 def _or_drop(error: Any) -> str:

@@ -63,7 +63,8 @@ class BertScore(Metric):
 
     def outputs(self) -> tuple[MetricOutput, ...]:
         """F1, precision and recall; 1 is perfect."""
-        return tuple(MetricOutput(f"bertscore_{part}") for part in ("f1", "precision", "recall"))
+        parts = ("f1", "precision", "recall")
+        return tuple(MetricOutput(f"bertscore_{part}", graded=True) for part in parts)
 
     def check(self) -> None:
         """Whether bert-score and the model are there.

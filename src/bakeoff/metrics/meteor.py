@@ -62,7 +62,7 @@ class Meteor(Metric):
 
     def outputs(self) -> tuple[MetricOutput, ...]:
         """METEOR, 0 to 1."""
-        return (MetricOutput("meteor"),)
+        return (MetricOutput("meteor", graded=True),)
 
     def check(self) -> None:
         """Everything needed is in the base install."""

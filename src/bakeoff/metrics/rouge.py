@@ -51,7 +51,7 @@ class Rouge(Metric):
 
     def outputs(self) -> tuple[MetricOutput, ...]:
         """The four variants, 0 to 1."""
-        return tuple(MetricOutput(name) for name in VARIANTS)
+        return tuple(MetricOutput(name, graded=True) for name in VARIANTS)
 
     def check(self) -> None:
         """Everything needed is in the base install."""

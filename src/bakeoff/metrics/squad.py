@@ -45,7 +45,7 @@ class Squad(RowMetric):
 
     def outputs(self) -> tuple[MetricOutput, ...]:
         """F1 and exact match, 0 to 1."""
-        return (MetricOutput("squad_f1"), MetricOutput("squad_em"))
+        return (MetricOutput("squad_f1", graded=True), MetricOutput("squad_em"))
 
     def row(self, item: MetricInput) -> RowValues:
         """The best of each over the references."""

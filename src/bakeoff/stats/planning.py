@@ -10,6 +10,12 @@ MOST = 100_000_000
 """With more rows than this, nobody would settle anything."""
 
 
+def about(rows: int) -> int:
+    """Rows as people are told them: to two digits, upwards; more would be false precision."""
+    step = int(10 ** max(0, len(str(rows)) - 2))
+    return -(-rows // step) * step
+
+
 def smallest_difference(differing: float, n: int) -> float:
     """Smallest difference of two shares that n rows can tell.
 

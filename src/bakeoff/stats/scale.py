@@ -24,10 +24,13 @@ class Scale:
     Attributes:
         full: value of a full score, where 0 is the least; None for open scales.
         beyond: whether values may pass `full`, as error rates do.
+        graded: whether values may lie between 0 and `full`; else rows that are all 0 or full are
+            taken for wrong and right ones.
     """
 
     full: float | None = 1.0
     beyond: bool = False
+    graded: bool = False
 
     @property
     def bounds(self) -> Bounds:
@@ -45,7 +48,9 @@ class Scale:
 
     def binary(self, values: NDArray[np.float64]) -> bool:
         """Whether all values are 0 or a full score: right or wrong."""
-        return self.full is not None and bool(np.isin(values, (0.0, self.full)).all())
+        if self.full is None or self.graded:
+            return False
+        return bool(np.isin(values, (0.0, self.full)).all())
 
     def alike(self, values: NDArray[np.float64]) -> bool:
         """Whether values differ by rounding alone: by no more than 1e-6 of the scale."""

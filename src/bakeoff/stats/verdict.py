@@ -8,6 +8,7 @@ from typing import Literal
 
 from bakeoff.core.report import Pair, Verdict
 from bakeoff.stats.apart import FEWEST, enough, told_apart
+from bakeoff.stats.planning import about
 
 __all__ = ["Decided", "Question", "decide", "ordered", "tiers", "told_apart"]
 
@@ -252,7 +253,7 @@ def _cannot_tell(models: Sequence[str], gain: Gain | None, gains: _Gains) -> str
         return text
     margin = gains.question.margin
     gap = f"a gap of {gains.amount(margin)}" if margin > 0 else "a gap as large as the one seen"
-    return f"{text}; about {_round_up(gain.more):,} more rows would settle {gap}"
+    return f"{text}; about {about(gain.more):,} more rows would settle {gap}"
 
 
 def _listed(models: Sequence[str]) -> str:
@@ -263,9 +264,3 @@ def _figure(value: float) -> str:
     """One decimal; two below 1, so that a small gap does not read as none."""
     text = f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
     return text.removesuffix(".0").removesuffix(".00") if float(text) else "0"
-
-
-def _round_up(rows: int) -> int:
-    """To two significant digits, upwards: more would be false precision."""
-    step = int(10 ** max(0, len(str(rows)) - 2))
-    return -(-rows // step) * step

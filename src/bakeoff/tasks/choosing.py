@@ -8,8 +8,9 @@ import unicodedata
 from collections.abc import Sequence
 
 from bakeoff.core.errors import EngineFailed, UnsupportedOption
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.outputs import Likelihood
-from bakeoff.core.ports import Answer, ModelFacts
+from bakeoff.core.ports import Answer
 
 RULE = 2
 """Which rule matches a text with options: rows that another one matched are made anew."""

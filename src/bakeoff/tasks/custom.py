@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from bakeoff.core.errors import InvalidSpec
-from bakeoff.core.ports import ModelFacts, Roles
+from bakeoff.core.modelfacts import ModelFacts
+from bakeoff.core.ports import Roles
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import TaskSpec
-from bakeoff.tasks.prompting import TextTask
+from bakeoff.tasks.prompting import TextTask, required
 from bakeoff.tasks.summarization import REFERENCE_NAMES
 
 
 class Custom(TextTask):
-    """Needs `template`; no role is required."""
+    """Needs `template`; no role is required, but a source that is mapped must not be blank."""
 
     kind = "custom"
     roles = Roles(
@@ -25,6 +26,15 @@ class Custom(TextTask):
         if spec.template is None:
             raise InvalidSpec("task custom needs `template:`, a Jinja template over the columns")
         super().__init__(spec)
+
+    def check_row(self, row: TaskRow) -> None:
+        """Whether a source that the spec names a column for is there.
+
+        Raises:
+            BadRow: it is blank.
+        """
+        if row.source is not None:
+            required(row, "source")
 
     def payload(self, row: TaskRow, facts: ModelFacts) -> str:
         """What a baseline reads: its column, else the source, else the rendered template."""

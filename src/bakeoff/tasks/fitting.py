@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bakeoff.core.errors import UnsupportedOption
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.specs import PromptSpec, TaskSpec
 
 

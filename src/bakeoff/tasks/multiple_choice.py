@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bakeoff.core.errors import BadRow
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.outputs import Completion, Likelihood, Prediction
-from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles
+from bakeoff.core.ports import Answer, Ask, Roles
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec
 from bakeoff.tasks.choosing import RULE, check_method, match_option, most_likely, whole_option

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from bakeoff.core.errors import InvalidSpec
-from bakeoff.core.ports import ModelFacts, Settled
+from bakeoff.core.modelfacts import ModelFacts
+from bakeoff.core.ports import Settled
 from bakeoff.core.rows import Notice, TaskRow
 from bakeoff.core.specs import Reading, TaskSpec
 from bakeoff.tasks.prompting import TextTask
@@ -102,7 +103,7 @@ class NamingTask(TextTask):
             if not options:
                 continue
             for text in row.references:
-                given.add(Cell(text, row.numeric), options)
+                given.add(Cell(text, row.numeric, row.place), options)
             for column, census in read.items():
                 value = row.cells.get(column)
                 if value is not None:
@@ -147,12 +148,13 @@ def _refuse_clash(tally: Tally) -> None:
     first, *others = tally.likely()
     if not others:
         return
-    said, *options = tally.clashes[first, others[0]]
+    cell, *options = tally.clashes[first, others[0]]
     one, other = ("nothing" if option is None else repr(option) for option in options)
     raise InvalidSpec(
         f"the references can be read in two ways, which find as many answers ({tally.fits[first]} "
-        f"of {tally.cells}) and not the same: {said!r} is {one} {WAYS[first]} and {other} "
-        f"{WAYS[others[0]]}; set task.reference_is to {first} or {others[0]}"
+        f"of {tally.cells}) and not the same: {cell.text.strip()!r} in {cell.place} is {one} "
+        f"{WAYS[first]} and {other} {WAYS[others[0]]}; set task.reference_is to {first} or "
+        f"{others[0]}"
     )
 
 

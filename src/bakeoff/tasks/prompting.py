@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from bakeoff.core.errors import BadRow, InvalidSpec
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.outputs import Completion, Likelihood, Prediction
-from bakeoff.core.ports import Answer, Ask, ModelFacts, ScoreAsk, Task
+from bakeoff.core.ports import Answer, Ask, ScoreAsk, Task
 from bakeoff.core.requests import Message, Messages, Prompt, Source, Text
 from bakeoff.core.rows import Notice, TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec
@@ -90,6 +91,8 @@ class TextTask(Task):
 
     def prompt(self, row: TaskRow, facts: ModelFacts, prompt: PromptSpec) -> Prompt:
         """The row as this model reads it."""
+        if facts.reads_column is None:
+            self.check_row(row)
         if is_baseline(facts):
             return Source(self.payload(row, facts))
         template = self.template_for(prompt)
@@ -100,6 +103,19 @@ class TextTask(Task):
         if seq2seq:
             return self.encoder_input(self.encoder_text(row, facts), facts)
         return self._turns(self.body(row, facts), facts, prompt, self.directive(facts), self.cue)
+
+    def check_row(self, row: TaskRow) -> None:
+        """Whether the row can be asked of anybody, whatever prompt or template a model has.
+
+        Models are compared on the rows that all of them answered: what one template makes of an
+        empty text says nothing.
+
+        Raises:
+            BadRow: the text of a required role is blank.
+        """
+        for role in ("source", "question", "context"):
+            if role in self.roles.required:
+                required(row, role)
 
     def answer(
         self, row: TaskRow, outcomes: Sequence[Completion | Likelihood | Prediction]

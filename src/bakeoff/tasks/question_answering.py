@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bakeoff.core.errors import UnsupportedOption
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.outputs import Completion, Likelihood, Prediction, Span
-from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles
+from bakeoff.core.ports import Answer, Ask, Roles
 from bakeoff.core.requests import AnswerSpan
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec

@@ -26,10 +26,11 @@ _SHOWN = 3
 
 
 class Cell(NamedTuple):
-    """A value of the data: its text, and whether the data holds a number there."""
+    """A value of the data: its text, whether the data holds a number there, and where it stands."""
 
     text: str
     number: bool = False
+    place: str = ""
 
 
 def named_option(reading: Reading, said: str, options: Sequence[str]) -> str | None:
@@ -82,7 +83,7 @@ class ColumnReading:
 class Clash(NamedTuple):
     """A cell that two readings take for different options, or one of them for none."""
 
-    said: str
+    cell: Cell
     first: str | None
     second: str | None
 
@@ -105,8 +106,9 @@ class Tally:
     clashes: dict[tuple[Reading, Reading], Clash] = field(default_factory=dict)
     unknown: dict[Reading, list[str]] = field(default_factory=dict)
 
-    def add(self, said: str, options: Sequence[str]) -> None:
+    def add(self, cell: Cell, options: Sequence[str]) -> None:
         """Count a cell."""
+        said = cell.text
         self.cells += 1
         by_text = _by_text(said, options)
         found: dict[Reading, str | None] = {}
@@ -121,7 +123,7 @@ class Tally:
         for pair in combinations(self.ways, 2):
             first, second = found[pair[0]], found[pair[1]]
             if first != second:
-                self.clashes.setdefault(pair, Clash(said.strip(), first, second))
+                self.clashes.setdefault(pair, Clash(cell, first, second))
 
     def _keep(self, kept: list[str], said: str) -> None:
         if len(kept) <= _SHOWN and said not in kept:
@@ -154,7 +156,7 @@ class Census:
 
     def add(self, cell: Cell, options: Sequence[str]) -> None:
         """Count a cell."""
-        (self.numbers if cell.number else self.texts).add(cell.text, options)
+        (self.numbers if cell.number else self.texts).add(cell, options)
 
     def tallies(self, reading: ColumnReading) -> list[tuple[Tally, Reading]]:
         """Those with cells, each with how it is read."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bakeoff.core.ports import ModelFacts, Roles
+from bakeoff.core.modelfacts import ModelFacts
+from bakeoff.core.ports import Roles
 from bakeoff.tasks.prompting import TextTask
 
 SOURCE_NAMES = ("source", "text", "input", "document", "article", "dialogue", "examples", "content")

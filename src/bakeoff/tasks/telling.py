@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bakeoff.core.errors import UnsupportedOption
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.registry import near_matches
 from bakeoff.tasks.languages import Language, single_language
 

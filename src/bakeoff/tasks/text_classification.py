@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bakeoff.core.errors import InvalidSpec, UnsupportedOption
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.outputs import Completion, Labelled, Likelihood, Prediction
-from bakeoff.core.ports import Answer, Ask, ModelFacts, Roles, Settled
+from bakeoff.core.ports import Answer, Ask, Roles, Settled
 from bakeoff.core.requests import DEFAULT_HYPOTHESIS, Classify, ZeroShot
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec

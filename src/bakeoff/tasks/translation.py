@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bakeoff.core.errors import InvalidSpec
-from bakeoff.core.ports import ModelFacts, Roles
+from bakeoff.core.modelfacts import ModelFacts
+from bakeoff.core.ports import Roles
 from bakeoff.core.requests import Source
 from bakeoff.core.rows import Notice
 from bakeoff.core.specs import PromptSpec, TaskSpec

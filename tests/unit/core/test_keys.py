@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from bakeoff.core.keys import Decoding, ask_payload, key_parts, row_key, seed_for, what_changed
+from bakeoff.core.modelfacts import Capabilities, ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, ModelFacts
 from bakeoff.core.requests import GenerationParams, Message, Messages, Source, Text
 
 

@@ -15,6 +15,7 @@ from bakeoff.core.errors import BadDataset, UnsupportedOption
 from bakeoff.core.specs import DatasetSpec
 from bakeoff.datasets import open_dataset
 from bakeoff.datasets.selection import FileDataset
+from bakeoff.jobs.data import open_run_data
 
 PLAIN = "a,b\n" + "".join(f"x{n},y{n}\n" for n in range(20))
 
@@ -26,6 +27,17 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "more" / "part.parquet").write_bytes(b"")
     (tmp_path / "notes.txt").write_text("one line\nand one more\n")
     return tmp_path
+
+
+@pytest.mark.parametrize("stream", [None, io.StringIO("a,b\n")])
+@pytest.mark.parametrize("door", ["dataset", "run"])
+def test_a_process_without_standard_input(
+    door: str, stream: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stream)
+    spec = DatasetSpec(path="-", format="csv")
+    with pytest.raises(BadDataset, match="standard input: is closed"):
+        open_dataset(spec, folder) if door == "dataset" else open_run_data(spec, folder, folder)
 
 
 def indices(dataset: FileDataset) -> list[int]:

@@ -70,6 +70,19 @@ def test_guesses_by_name_are_shown(header: str, shown: dict[str, Any], tmp_path:
     assert mapped(tmp_path, f"{header}\n{rows}\n", **found.spec().model_dump()).shown() == shown
 
 
+@pytest.mark.parametrize("off", [{"reference": None}, {"reference": []}, {"reference": ()}])
+def test_a_role_that_is_null_is_not_guessed(off: dict[str, Any], tmp_path: Path) -> None:
+    data = "id,text,summary\n1,x,y\n"
+    found = mapped(tmp_path, data, **off, id=None)
+    assert found.shown() == {"source": "text"}
+    said = next(notice.text for notice in found.notices if notice.code == "columns-off")
+    assert said == "no column is taken as id or reference, as `columns:` says"
+    for values in (found.spec().model_dump(exclude_none=True), found.spec().model_dump()):
+        assert values == {"source": "text", "id": None, "reference": None}
+        assert mapped(tmp_path, data, **values).shown() == {"source": "text"}
+    assert ColumnsSpec().model_dump() == {}
+
+
 def test_a_row_through_its_roles(tmp_path: Path) -> None:
     data = [
         {"k": 7, "t": " x ", "a": "one", "b": "  ", "c": ["p", None, 2, True, 1.50], "g": " "},
@@ -79,7 +92,7 @@ def test_a_row_through_its_roles(tmp_path: Path) -> None:
     first, second = (found.row(row) for row in written(tmp_path, data).rows())
     assert (first.id, first.source, first.references) == ("7", " x ", ("one",))
     assert (first.choices, first.group) == (("p", "2", "true", "1.5"), None)
-    assert (second.id, second.source, second.references) == ("8.5", None, ("one", "two"))
+    assert (second.id, second.source, second.references) == ("8.5", "", ("one", "two"))
     assert (second.choices, second.group) == (("p", "q"), "0")
     assert first.cells["c"][0] == "p"
     assert (found.rows, found.with_reference) == (2, 2)
@@ -125,6 +138,7 @@ def test_roles_reach_into_objects(tmp_path: Path) -> None:
             ("line 1", "an object", "text.KEY"),
         ),
         ([{"t": {"en": "x"}}], {}, InvalidSpec, ("'t.en'",)),
+        ("text,b\n1,2\n", {"source": None}, InvalidSpec, ("'source'", "says that it has none")),
     ],
 )
 def test_refusals(

@@ -88,7 +88,9 @@ def test_types_that_are_no_text_are_refused_by_column(
         (pa.table({"x": pa.array([], pa.string())}), "no rows"),
         (pa.table([["1"], ["2"]], names=["x", "x"]), "twice"),
         (pa.table([["1"]], names=[" "]), "no name"),
-        (pa.table({"x": [1.0, float("inf")]}), "infinite"),
+        (pa.table({"x": [1.0, float("inf")]}), "column 'x': an infinite number in row 2"),
+        (pa.table({"x": [[1.0], [], [0.5, float("-inf")]]}), "in row 3"),
+        (pa.table({"x": [*range(2000), float("inf")]}), "in row 2001"),
     ],
 )
 def test_parquet_refusals(table: pa.Table, words: str, tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def test_scale_of() -> None:
     assert scale_of(MetricOutput("chrf", scale=100.0)) == Scale(100.0)
     assert scale_of(MetricOutput("ter", scale=100.0, better="lower")) == Scale(100.0, beyond=True)
     assert scale_of(MetricOutput("length", scale=None, better=None)) == OPEN
+    assert scale_of(MetricOutput("rouge2", graded=True)) == Scale(graded=True)
 
 
 @dataclass(frozen=True)

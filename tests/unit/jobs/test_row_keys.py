@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bakeoff.core.keys import Decoding, key_parts
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.requests import GenerationParams
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import ModelEntry, TaskSpec

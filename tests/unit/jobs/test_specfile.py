@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args, get_origin
 
 import pytest
+from pydantic import BaseModel
 
 from bakeoff.core.errors import InvalidSpec
+from bakeoff.core.specs import (
+    DatasetSpec,
+    DecideSpec,
+    GenerationSpec,
+    ModelEntry,
+    RunSpec,
+    TaskSpec,
+)
 from bakeoff.jobs.specfile import load_spec, parse_spec
 
 SMALL = {
@@ -46,6 +57,80 @@ def test_short_forms_are_the_long_ones() -> None:
 def test_mistakes_name_their_key(change: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidSpec, match=said):
         parse_spec({**SMALL, **change})
+
+
+def strict_fields() -> Iterator[tuple[str, str]]:
+    """Path and kind of every field of a spec that takes a number or a flag."""
+    places: dict[str, type[BaseModel]] = {
+        "": RunSpec,
+        "dataset.": DatasetSpec,
+        "task.": TaskSpec,
+        "generation.": GenerationSpec,
+        "decide.": DecideSpec,
+        "models[0].": ModelEntry,
+    }
+    for place, part in places.items():
+        for name, field in part.model_fields.items():
+            kinds = {*get_args(field.annotation), field.annotation}
+            plain = {(get_origin(kind) and get_args(kind)[0]) or kind for kind in kinds}
+            for kind in {int, float, bool} & plain:
+                yield place + name, kind.__name__
+
+
+def test_all_numbers_and_flags_of_a_spec_are_found() -> None:
+    found = dict(strict_fields())
+    assert len(found) > 40
+    for path, kind in {
+        "repeats": "int",
+        "max_failures": "int",
+        "strict_engine": "bool",
+        "dataset.limit": "int",
+        "task.no_answer": "bool",
+        "generation.temperature": "float",
+        "generation.early_stopping": "bool",
+        "decide.margin": "float",
+        "models[0].trust_remote_code": "bool",
+        "models[0].limit": "int",
+    }.items():
+        assert found[path] == kind
+
+
+WRONG = {
+    "int": {True: "True", "2": "'2'", "two": "'two'", 1.5: "1.5"},
+    "float": {True: "True", "0.5": "'0.5'", "half": "'half'"},
+    "bool": {1: "1", 0: "0", "true": "'true'", "yes": "'yes'", "no": "'no'", "on": "'on'"},
+}
+WISH = {"int": "write a whole number", "float": "write a number", "bool": "write true or false"}
+
+
+@pytest.mark.parametrize(("path", "kind"), strict_fields())
+def test_numbers_and_flags_are_not_taken_from_what_looks_like_them(path: str, kind: str) -> None:
+    place, _, name = path.rpartition(".")
+    for value, shown in WRONG[kind].items():
+        spec: dict[str, Any] = {**SMALL, "dataset": {"path": "d"}, "task": {"kind": "custom"}}
+        spec["models"] = [{"model": "m"}]
+        own = spec["models"][0] if place == "models[0]" else spec.setdefault(place, {})
+        (own if place else spec)[name] = value
+        if not place:
+            del spec[""]
+        with pytest.raises(InvalidSpec) as caught:
+            parse_spec(spec)
+        quoted = isinstance(value, str) and value in ("2", "0.5", "true")
+        said = f"{path} is {shown}: {WISH[kind]}" + (", without quotes" if quoted else "")
+        assert said in str(caught.value)
+
+
+def test_flags_and_numbers_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    head = "name: x\ndataset: d.csv\ntask: summarization\nmodels: [fake://echo]\n"
+    path.write_text(head + "strict_engine: yes\nrepeats: '2'\n")
+    with pytest.raises(InvalidSpec) as caught:
+        load_spec(path)
+    assert "line 5: strict_engine is 'yes': write true or false" in str(caught.value)
+    assert "line 6: repeats is '2': write a whole number, without quotes" in str(caught.value)
+    path.write_text(head + "strict_engine: TRUE\ngeneration: {temperature: 1e-3, top_p: 1}\n")
+    spec = load_spec(path)
+    assert (spec.strict_engine, spec.generation.temperature) == (True, 0.001)
 
 
 def test_all_mistakes_come_at_once() -> None:

@@ -177,6 +177,12 @@ def test_tied_models_share_a_place_and_pairs_name_their_test() -> None:
     assert "&lt; 0.001" in page and "Test: sign flip." in page
 
 
+@pytest.mark.parametrize(("rows", "said"), [(7, "7"), (611, "620"), (123_456, "130,000")])
+def test_rows_to_settle_are_rounded_as_in_the_verdict(rows: int, said: str) -> None:
+    pair = Pair(a="smol", b="lead-3", metric="rougeL", difference=0.1, n=84, rows_to_settle=rows)
+    assert f"<small>about {said} more would settle it</small>" in _page(pairs=(pair,))
+
+
 def test_every_count_becomes_one_notice_with_its_models() -> None:
     found = {n.code: n for n in notices(sample_report())}
     assert set(found) == {

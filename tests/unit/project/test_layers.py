@@ -42,7 +42,7 @@ THIRD_PARTY = {
     "bert_score": ("metrics/bertscore.py",),
     "ray": ("jobs/executors/ray.py",),
     **dict.fromkeys(["sqlalchemy", "alembic"], ("store/sql/",)),
-    **dict.fromkeys(["fastapi", "starlette", "uvicorn"], ("api/", "serving/")),
+    **dict.fromkeys(["fastapi", "starlette", "uvicorn", "prometheus_client"], ("api/", "serving/")),
     **dict.fromkeys(["typer", "click"], ("cli/",)),
     **dict.fromkeys(["scipy"], ("stats/", "metrics/")),
 }

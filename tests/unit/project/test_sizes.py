@@ -19,6 +19,7 @@ MANY_PARAMETERS = {
     "cli/evaluate.py:evaluate": COMMAND,
     "cli/data.py:data": COMMAND,
     "cli/doctor.py:doctor": COMMAND,
+    "cli/serve.py:serve": COMMAND,
 }
 """Function -> why it may have more than six parameters."""
 

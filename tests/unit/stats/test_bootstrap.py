@@ -61,6 +61,20 @@ def test_zeros_and_ones_of_an_open_scale_are_amounts() -> None:
     assert found[0].method == "all rows equal: no interval"
 
 
+def test_zeros_of_a_graded_metric_are_no_share() -> None:
+    mixed = np.array([0.0, 1.0, 1.0, 0.0, 1.0])
+    columns = np.column_stack([np.zeros(5), np.ones(5), mixed])
+    zeros, ones, some = mean_intervals(columns, scales=[Scale(graded=True)] * 3)
+    assert zeros.method == ones.method == "all rows equal: rule of three"
+    assert (zeros.low, ones.high) == (0.0, 1.0)
+    assert zeros.high == pytest.approx(1 - 0.05 ** (1 / 5))
+    assert ones.low == pytest.approx(0.05 ** (1 / 5))
+    assert "Wilson" not in some.method and some.low is not None
+    groups = np.array([0, 0, 1, 1, 2])
+    found = mean_interval(np.zeros(5), scale=Scale(graded=True), groups=groups)
+    assert found.method == "all groups equal: rule of three"
+
+
 def test_right_or_wrong_in_hundredths() -> None:
     found = mean_interval(100 * np.array([1.0] * 27 + [0.0] * 3), scale=Scale(100.0))
     assert (found.value, found.method) == (90.0, WILSON)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from bakeoff.core.modelfacts import Capabilities, ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, ModelFacts
 
 NLLB = ("deu_Latn", "eng_Latn", "zho_Hans", "zho_Hant", "arb_Arab", "ary_Arab", "nob_Latn")
 

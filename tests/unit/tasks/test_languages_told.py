@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bakeoff.core.errors import UnsupportedOption
+from bakeoff.core.modelfacts import Capabilities, LanguagePair, ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, LanguagePair, ModelFacts
 from bakeoff.core.requests import Source, Text
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec

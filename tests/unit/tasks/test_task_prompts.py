@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from bakeoff.core.errors import BadRow, UnsupportedOption
-from bakeoff.core.ports import ModelFacts, ScoreAsk
+from bakeoff.core.modelfacts import ModelFacts
+from bakeoff.core.ports import ScoreAsk
 from bakeoff.core.requests import AnswerSpan, Classify, Messages, Source, Text, ZeroShot
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import ExampleSpec, PromptSpec, TaskSpec
@@ -354,6 +356,46 @@ def test_what_would_be_lost_is_refused_by_name(
 def test_bad_rows(spec: dict[str, Any], row: TaskRow, told: str) -> None:
     with pytest.raises(BadRow, match=told):
         build_task(TaskSpec(**spec)).ask(row, CHAT, None)
+
+
+@pytest.mark.parametrize("model", [CHAT, PLAIN, SEQ2SEQ, COPY, SPANS, CLASSIFIER, COLUMN])
+@pytest.mark.parametrize("template", [None, "Read {{ row['said'] }}"])
+@pytest.mark.parametrize(
+    ("kind", "row", "told"),
+    [
+        ("summarization", TaskRow(0, "1", source=" "), "the source is empty"),
+        ("translation", TaskRow(0, "1", source=""), "the source is empty"),
+        ("text-generation", TaskRow(0, "1"), "the source is empty"),
+        ("text-classification", TaskRow(0, "1", source="\n"), "the source is empty"),
+        ("question-answering", TaskRow(0, "1", context="c"), "the question is empty"),
+        ("multiple-choice", TaskRow(0, "1", choices=("a", "b")), "the question is empty"),
+        ("custom", TaskRow(0, "1", source=""), "the source is empty"),
+    ],
+)
+def test_an_empty_source_is_a_bad_row_for_every_model_that_is_asked(
+    kind: str, row: TaskRow, told: str, template: str | None, model: ModelFacts
+) -> None:
+    more = {"translation": PAIR, "text-classification": {"labels": ("POSITIVE", "NEGATIVE")}}
+    spec = {"kind": kind, **more.get(kind, {})}
+    task = build_task(TaskSpec(**spec, template="T {{ said }}" if kind == "custom" else None))
+    prompt = PromptSpec(template=template)
+    row = replace(row, cells={"said": "yes"})
+    try:
+        task.check(model, prompt)
+    except UnsupportedOption:
+        return
+    if model is COLUMN:
+        assert task.ask(row, model, prompt) == (Source("yes"),)
+        return
+    with pytest.raises(BadRow, match=told):
+        task.ask(row, model, prompt)
+
+
+def test_a_custom_template_needs_no_source() -> None:
+    task = build_task(TaskSpec(kind="custom", template="T {{ said }}"))
+    for model in (PLAIN, COPY):
+        (ask,) = task.ask(TaskRow(0, "1", cells={"said": "yes"}), model, None)
+        assert isinstance(ask, Text | Source) and ask.text == "T yes"
 
 
 def test_a_baseline_column_without_a_value_is_a_bad_row() -> None:

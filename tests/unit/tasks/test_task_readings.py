@@ -95,10 +95,10 @@ def test_labels_that_are_their_own_places_need_no_decision() -> None:
     ("spec", "answers", "choices", "said"),
     [
         (STARS, [1, 2, 3], (), "set task.reference_is to text or index-from-0"),
-        (STARS, ["1", "2"], (), "'1' is '1' by its text and '2' as a number from 0"),
-        (STARS, [0, 5], (), "(1 of 2) and not the same: '0' is nothing by its text"),
+        (STARS, ["1", "2"], (), "'1' in row 1 is '1' by its text and '2' as a number from 0"),
+        (STARS, [0, 5], (), "(1 of 2) and not the same: '0' in row 1 is nothing by its text"),
         (CHOICE, ["2", "1"], FIVE, "set task.reference_is to text or index-from-0"),
-        (CHOICE, ["B", "A"], ("B", "A", "O"), "'B' is 'B' by its text and 'A' as a letter"),
+        (CHOICE, ["B", "A"], ("B", "A", "O"), "'B' in row 1 is 'B' by its text and 'A' as"),
         (CHOICE, ["3", "1"], ("2", "3", "1"), "set task.reference_is to text or index-from-1"),
     ],
 )
@@ -185,7 +185,7 @@ def test_rows_are_read_once_and_nothing_is_kept_of_them() -> None:
     assert notice.rows == scale(20_000)
     tally = Tally(("text", "letter"))
     for row in endless():
-        tally.add(row.references[0], row.choices)
+        tally.add(Cell(row.references[0]), row.choices)
     assert sum(map(len, tally.unknown.values())) == 8
     assert len(tally.clashes) == 0
 

@@ -63,7 +63,7 @@ class Careful:
         except Exception as error:  # whatever a library raises becomes the failure of one row
             ran_out = self._memory.ran_out(error)
             if len(rows) == 1:
-                return [_out_of_memory(error) if ran_out else _failed(error)]
+                return [out_of_memory(error) if ran_out else failed(error)]
         self._memory.release()  # out here, since the traceback held the tensors
         if ran_out:
             self.limits = self.limits.halved(rows)
@@ -82,11 +82,13 @@ def unreadable(error: Exception) -> BakeoffError:
     return EngineFailed(f"the tokenizer raised {type(error).__name__}: {error}")
 
 
-def _failed(error: BaseException) -> BakeoffError:
+def failed(error: BaseException) -> BakeoffError:
+    """The failure of a row on which a library raised."""
     return EngineFailed(f"the engine raised {type(error).__name__}: {error}")
 
 
-def _out_of_memory(error: BaseException) -> BakeoffError:
+def out_of_memory(error: BaseException) -> BakeoffError:
+    """The failure of a row that does not fit by itself."""
     first = str(error).strip().partition("\n")[0]
     return OutOfMemory(
         f"memory ran out on one row alone ({type(error).__name__}: {first}); "

@@ -14,12 +14,15 @@ from contextlib import aclosing, contextmanager
 from typing import ClassVar, Protocol, TypeVar
 
 from bakeoff.core.errors import BakeoffError, UnsupportedOption
+from bakeoff.core.modelfacts import EngineInfo, ModelFacts, TokenizerFacts
 from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, TokenChunk
-from bakeoff.core.ports import Engine, EngineInfo, ModelFacts
+from bakeoff.core.ports import Engine
 from bakeoff.core.requests import (
     EngineRequest,
     GenerateRequest,
+    Messages,
     PredictRequest,
+    Prompt,
     ScoreRequest,
     Source,
 )
@@ -38,6 +41,25 @@ class Knows(Protocol):
 
     def unknown(self, prompt: Source) -> list[str]:
         """Names of the fields of a source that it cannot honour."""
+
+
+class AnswersAboutTokens(Protocol):
+    """What clients ask of a tokenizer; on the compute thread only."""
+
+    def facts(self) -> TokenizerFacts:
+        """See `Engine.tokenizer`."""
+
+    def read(self, prompt: Prompt, special: bool) -> list[int]:
+        """See `Engine.read`."""
+
+    def render(self, prompt: Messages) -> str:
+        """See `Engine.render`."""
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """See `Engine.pieces`."""
+
+    def fill(self, before: str, after: str) -> list[int]:
+        """See `Engine.fill`."""
 
 
 class Works(Protocol):
@@ -60,6 +82,10 @@ class Works(Protocol):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """See above."""
+
+    @property
+    def tokens(self) -> AnswersAboutTokens:
+        """Answers about the tokenizer."""
 
     def rows(self, arrived: Sequence[Arrived]) -> tuple[list[Row], list[Failure]]:
         """Requests become rows."""
@@ -134,16 +160,18 @@ class BatchEngine(Engine):
         self, requests: Iterable[GenerateRequest] | AsyncIterable[GenerateRequest]
     ) -> AsyncGenerator[Completion | Failure, None]:
         """See `Engine.complete`."""
+        async with aclosing(self._flow(self._completing(), requests)) as outcomes:
+            async for outcome in outcomes:
+                yield outcome
+
+    def _completing(self) -> Steps[GenerateRequest, Row, Completion | Failure]:
         work = self._work
-        steps: Steps[GenerateRequest, Row, Completion | Failure] = Steps(
+        return Steps(
             refuse=self._refusal,
             prepare=lambda window: work.rows([Arrived(*one) for one in window]),
             plan=work.careful.plan,
             compute=work.complete,
         )
-        async with aclosing(self._flow(steps, requests)) as outcomes:
-            async for outcome in outcomes:
-                yield outcome
 
     async def score(
         self, requests: Iterable[ScoreRequest] | AsyncIterable[ScoreRequest]
@@ -248,6 +276,26 @@ class BatchEngine(Engine):
     async def decode(self, ids: Sequence[int]) -> str:
         """See `Engine.decode`."""
         return await self._thread.run(lambda: self._work.decode(ids))
+
+    async def tokenizer(self) -> TokenizerFacts:
+        """See `Engine.tokenizer`."""
+        return await self._thread.run(lambda: self._work.tokens.facts())
+
+    async def read(self, prompt: Prompt, *, special: bool = True) -> list[int]:
+        """See `Engine.read`."""
+        return await self._thread.run(lambda: self._work.tokens.read(prompt, special))
+
+    async def render(self, prompt: Messages) -> str:
+        """See `Engine.render`."""
+        return await self._thread.run(lambda: self._work.tokens.render(prompt))
+
+    async def pieces(self, ids: Sequence[int]) -> list[str]:
+        """See `Engine.pieces`."""
+        return await self._thread.run(lambda: self._work.tokens.pieces(ids))
+
+    async def fill(self, before: str, after: str) -> list[int]:
+        """See `Engine.fill`."""
+        return await self._thread.run(lambda: self._work.tokens.fill(before, after))
 
     async def close(self) -> None:
         """See `Engine.close`."""

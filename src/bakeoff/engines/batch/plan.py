@@ -115,7 +115,16 @@ def _strips(rows: list[S], limits: Limits) -> Iterator[list[S]]:
         yield rows[begin : begin + size]
 
 
-def _cut(rows: Iterable[S], limits: Limits) -> Iterator[list[S]]:
+def _evenly(rows: Sequence[Sized], limits: Limits) -> Limits:
+    """As many rows a batch as leave none of the batches small."""
+    lanes = sum(row.lanes for row in rows)
+    most = max(row.lanes for row in rows)
+    count = -(-lanes // limits.rows)
+    return replace(limits, rows=min(limits.rows, -(-lanes // count) + most - 1))
+
+
+def _cut(rows: Sequence[S], limits: Limits) -> Iterator[list[S]]:
+    limits = _evenly(rows, limits)
     batch: list[S] = []
     for row in rows:
         if batch and not limits.fits([*batch, row]):

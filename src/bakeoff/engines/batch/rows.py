@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bakeoff.core.errors import BakeoffError, Cancelled, EngineClosed
-from bakeoff.core.requests import AnswerSpan, GenerateRequest, PredictRequest
+from bakeoff.core.requests import AnswerSpan, GenerateRequest, Lane, PredictRequest
 from bakeoff.engines.batch.decoding import Decoding
 
 
@@ -37,6 +37,8 @@ class Row:
         logprobs: alternatives to report for each token, or None.
         arrived: when the request reached the engine, by `time.perf_counter`.
         deadline: when it fails, by the same clock, or None.
+        lane: who goes first where rows compete.
+        scope: rows share a prefix cache only within one.
     """
 
     id: str
@@ -52,6 +54,8 @@ class Row:
     logprobs: int | None = None
     arrived: float = 0.0
     deadline: float | None = None
+    lane: Lane = "batch"
+    scope: str = ""
 
     @property
     def length(self) -> int:

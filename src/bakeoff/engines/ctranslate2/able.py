@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bakeoff.core.modelfacts import ModelFacts, ModelKind
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import ModelFacts, ModelKind
 from bakeoff.core.requests import GenerationParams
 from bakeoff.engines.ctranslate2.architectures import converts
 from bakeoff.engines.decoding import START_IS_END
@@ -95,13 +95,15 @@ def why_not(facts: ModelFacts, needs: Needs) -> str | None:
 
     The sentence names what to write instead.
     """
+    also = " and drop compute_type, which asks for ctranslate2" if facts.ref.compute_type else ""
     reason = _model(facts) or _loading(facts.ref, facts)
     if reason is not None:
-        return f"{reason}; {_OTHERWISE}"
+        return f"{reason}; {_OTHERWISE}{also}"
     names = unable(needs, needs.resolved(facts), facts)
     if names:
         hint = HINTS.get(names[0], _OTHERWISE)
-        return f"it cannot honour {', '.join(names)} for {facts.ref.uri}: {hint}"
+        also = also if "engine: auto" in hint else ""
+        return f"it cannot honour {', '.join(names)} for {facts.ref.uri}: {hint}{also}"
     return None
 
 

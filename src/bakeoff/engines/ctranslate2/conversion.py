@@ -10,6 +10,7 @@ The library's own converter does the work. Three things are done otherwise:
 
 from __future__ import annotations
 
+import gc
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +19,12 @@ from typing import Any
 import torch
 from ctranslate2.converters.transformers import TransformersConverter
 
-from bakeoff.core.errors import BakeoffError, ModelLoadFailed, OutOfMemory
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.errors import BakeoffError, ModelLoadFailed
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.engines.checkpoint import local_files, small_files
 from bakeoff.engines.ctranslate2.agreement import Probe
-from bakeoff.engines.ctranslate2.converted import FLOAT32, MODEL, SOURCE, TOKENIZER, Kept
+from bakeoff.engines.ctranslate2.converted import MODEL, SOURCE, TOKENIZER, Kept, arithmetic
+from bakeoff.engines.ctranslate2.room import out_of_memory, ran_out
 from bakeoff.engines.ctranslate2.spellings import spell
 from bakeoff.engines.decoding import KEPT
 from bakeoff.engines.facts import find
@@ -47,12 +49,9 @@ def convert(facts: ModelFacts, folder: Path) -> None:
         _fill(facts, files, folder)
     except BakeoffError:
         raise
-    except MemoryError as error:
-        raise OutOfMemory(
-            f"{facts.ref.uri} does not fit into memory twice, which its conversion for ctranslate2 "
-            "takes: write `engine: transformers`"
-        ) from error
     except Exception as error:  # whatever the converter says about this model
+        if out_of_memory(error):
+            raise ran_out(facts) from error
         raise ModelLoadFailed(
             f"{facts.ref.uri} cannot be converted for ctranslate2 ({type(error).__name__}: "
             f"{error}): write `engine: transformers`"
@@ -63,22 +62,28 @@ def convert(facts: ModelFacts, folder: Path) -> None:
 
 
 def _fill(facts: ModelFacts, files: ModelFiles, folder: Path) -> None:
+    kept, probe = _written(facts, files, folder)
+    gc.collect()  # the model itself goes before its conversion is loaded: memory for one of them
+    _copy(files.model, folder / SOURCE)
+    if files.tokenizer != files.model:
+        _copy(files.tokenizer, folder / TOKENIZER)
+    kept.write(folder)
+    probe.compare(folder / MODEL, arithmetic(facts), kept.starts_with)
+
+
+def _written(facts: ModelFacts, files: ModelFiles, folder: Path) -> tuple[Kept, Probe]:
+    """What the library loads, in `folder`; what the engine keeps beside it, and what to compare."""
     ref = facts.ref.model_copy(
         update={"torch_dtype": "float32", "accelerator": "cpu", "engine": "transformers"}
     )
     loaded = load_model(replace(facts, ref=ref), EngineOptions())
-    arithmetic = facts.ref.compute_type or FLOAT32
     with quiet([]), torch.inference_mode():
         probe = Probe.of(loaded.model)  # before the converter takes the model apart
     said = _said(loaded.model)
     converter = _Converter(files.model, loaded)
     with quiet([]):
-        converter.convert(str(folder / MODEL), quantization=arithmetic)
-    _copy(files.model, folder / SOURCE)
-    if files.tokenizer != files.model:
-        _copy(files.tokenizer, folder / TOKENIZER)
-    Kept(converter.size, said, converter.starts_with).write(folder)
-    probe.compare(folder / MODEL, arithmetic, converter.starts_with)
+        converter.convert(str(folder / MODEL), quantization=arithmetic(facts))
+    return Kept(converter.size, said, converter.starts_with), probe
 
 
 def _said(model: Any) -> dict[str, Any]:

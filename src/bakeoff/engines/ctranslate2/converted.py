@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.core.canonical import digest
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.registry import Registry
 from bakeoff.engines.cache import Lease, acquire
 
@@ -28,6 +28,7 @@ KIND = "ctranslate2"
 LAYOUT = 1
 """Raised when the conversion gives another result for the same model and versions."""
 MODEL, SOURCE, TOKENIZER, KEPT_FILE = "model", "source", "tokenizer", "kept.json"
+WEIGHTS = "model/model.bin"
 FLOAT32 = "float32"
 
 _CONVERTERS: Registry[Callable[[ModelFacts, Path], None]] = Registry(
@@ -76,8 +77,13 @@ def converted(facts: ModelFacts) -> Lease:
 def key(facts: ModelFacts) -> str:
     """Cache key: the model's content, what converts it, and into what."""
     versions = [importlib.metadata.version(name) for name in ("ctranslate2", "transformers")]
-    arithmetic = facts.ref.compute_type or FLOAT32
-    return digest([facts.identity, facts.ref.gguf_file, KIND, versions, arithmetic, LAYOUT])
+    said = [facts.identity, facts.ref.gguf_file, KIND, versions, arithmetic(facts), LAYOUT]
+    return digest(said)
+
+
+def arithmetic(facts: ModelFacts) -> str:
+    """What the converted model computes with: `compute_type`, by default float32."""
+    return facts.ref.compute_type or FLOAT32
 
 
 def tokenizer_folder(entry: Path) -> Path:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bakeoff.core.errors import ModelError, ModelLoadFailed, OutOfMemory
-from bakeoff.core.ports import Engine, EngineInfo, ModelFacts
+from bakeoff.core.modelfacts import EngineInfo, ModelFacts
+from bakeoff.core.ports import Engine
 from bakeoff.core.registry import Registry
 from bakeoff.core.requests import EngineRequest, GenerateRequest, PredictRequest, ScoreRequest
 from bakeoff.core.rows import Notice

@@ -18,15 +18,15 @@ from bakeoff.engines.text.special import Special
 def kin(row: Row) -> tuple[object, ...]:
     """Rows of one batch have the same: what the library takes once a call.
 
-    A row's own limit, stop strings and deadline are looked after token by token; beams cannot be.
+    A row's own limits, stop strings and deadline are looked after token by token; beams cannot be.
     """
     one = row.decoding
-    rules = (one.min_new_tokens, one.repetition_penalty, one.no_repeat_ngram_size, row.end_ids)
+    rules = (one.repetition_penalty, one.no_repeat_ngram_size, row.end_ids)
     # the library reads a lone first token in another way than a prompt
     shape = (row.start is None and row.length == 1, one.num_beams)
     if one.num_beams == 1:
         return (*rules, *shape)
-    return (*rules, *shape, one.length_penalty, one.n, one.max_new_tokens)
+    return (*rules, *shape, one.length_penalty, one.n, one.min_new_tokens, one.max_new_tokens)
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,20 @@ class Generator:
     def _greedy(
         self, rows: Sequence[Row], control: Control, show: OnTokens | None
     ) -> list[Written]:
+        """The library takes the least of all minimums.
+
+        A row that then ends too early runs again, beside others of its minimum.
+        """
+        written = dict(zip(rows, self._together(rows, control, show), strict=True))
+        early = [row for row in rows if _early(row, written[row])]
+        for least in sorted({row.decoding.min_new_tokens for row in early}):
+            again = [row for row in early if row.decoding.min_new_tokens == least]
+            written |= zip(again, self._together(again, control, show), strict=True)
+        return [written[row] for row in rows]
+
+    def _together(
+        self, rows: Sequence[Row], control: Control, show: OnTokens | None
+    ) -> list[Written]:
         count = min(self.loaded.workers, len(rows))
         parts = [rows[at::count] for at in range(count)]
         watches = [
@@ -131,7 +145,7 @@ class Generator:
         """Hand a batch to the library; the results can be waited for."""
         one, names = rows[0].decoding, self._names
         longest = max(self._limit(row) for row in rows)
-        least = min(one.min_new_tokens, longest)
+        least = min(longest, *(row.decoding.min_new_tokens for row in rows))
         options = {
             "beam_size": 1,
             **options,
@@ -177,6 +191,12 @@ class Generator:
         words = [list(ids) for ids in said.get("bad_words_ids") or () if list(ids) not in ends]
         words += [[token] for token in said.get("suppress_tokens") or ()]
         return [[str(token) for token in ids] for ids in words if all(one < size for one in ids)]
+
+
+def _early(row: Row, text: Written) -> bool:
+    """Whether an end token came before the row's own minimum."""
+    ended = bool(text.ids) and text.ids[-1] in row.end_ids and len(text.ids) < row.max_new
+    return ended and len(text.ids) <= row.decoding.min_new_tokens
 
 
 def _ids(result: Any) -> list[list[int]]:

@@ -12,16 +12,17 @@ import ctranslate2
 import transformers
 
 from bakeoff.core.errors import BakeoffError, ModelLoadFailed
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.rows import Notice
 from bakeoff.engines.ctranslate2.converted import (
-    FLOAT32,
     MODEL,
     SOURCE,
     Kept,
+    arithmetic,
     converted,
     tokenizer_folder,
 )
+from bakeoff.engines.ctranslate2.room import check_room, out_of_memory, ran_out
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.text.tokenizers import load_tokenizer
 from bakeoff.engines.transformers.configkeys import unknown_keys
@@ -68,8 +69,10 @@ def load_converted(facts: ModelFacts, options: EngineOptions) -> Loaded:
     """Load a model, converting it where the cache has no conversion; blocks.
 
     Raises:
+        OutOfMemory: it does not fit into memory, with its conversion or while that is made.
         ModelError: it cannot be converted or loaded.
     """
+    check_room(facts)
     lease = converted(facts)
     try:
         loaded = _load(facts, lease.path, options)
@@ -78,6 +81,8 @@ def load_converted(facts: ModelFacts, options: EngineOptions) -> Loaded:
         raise
     except Exception as error:  # whatever a library says
         lease.release()
+        if out_of_memory(error):
+            raise ran_out(facts) from error
         raise ModelLoadFailed(
             f"{facts.ref.uri} cannot be loaded by ctranslate2: {error}"
         ) from error
@@ -91,7 +96,7 @@ def _load(facts: ModelFacts, entry: Path, options: EngineOptions) -> Loaded:
     runner = getattr(ctranslate2, _RUNNERS[facts.capabilities.kind])(
         str(entry / MODEL),
         device="cpu",
-        compute_type=facts.ref.compute_type or FLOAT32,
+        compute_type=arithmetic(facts),
         inter_threads=workers,
         intra_threads=threads,
     )

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import ctranslate2
 
 from bakeoff.core.errors import EngineFailed
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction
-from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import ScoreRequest
 from bakeoff.engines.batch.rows import Arrived, Control, PredictRow, Row, ScoreRow
 from bakeoff.engines.ctranslate2.converted import Kept
@@ -19,6 +19,7 @@ from bakeoff.engines.ctranslate2.scoring import Scorer
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.text import streaming
 from bakeoff.engines.text.languages import Languages
+from bakeoff.engines.text.questions import TokenDesk
 from bakeoff.engines.text.reading import Reading
 from bakeoff.engines.text.writing import Writer
 
@@ -33,6 +34,7 @@ class Worker:
         careful: plans and runs batches of texts.
         scoring: plans and runs batches of continuations.
         parts: what makes rows of requests.
+        tokens: answers about the tokenizer.
         notices: what the report should say.
     """
 
@@ -58,6 +60,7 @@ class Worker:
             generator=Generator(self.loaded, self.parts.special),
             scorer=Scorer(self.loaded),
         )
+        self.tokens = TokenDesk(self.loaded.tokenizer, kept.size, self.parts.reader)
         self.notices = (*self.loaded.notices, *self.parts.notices)
 
     def rows(self, arrived: Sequence[Arrived]) -> tuple[list[Row], list[Failure]]:

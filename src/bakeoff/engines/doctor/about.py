@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.rows import Notice
 from bakeoff.engines.doctor.diagnosis import EngineExam, Finding, Level, RouteTaken
 from bakeoff.engines.doctor.faults import FAULTS

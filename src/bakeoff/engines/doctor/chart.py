@@ -13,7 +13,7 @@ import torch
 import transformers
 
 from bakeoff.core.errors import BakeoffError, ModelLoadFailed
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.rows import Notice
 from bakeoff.engines.checkpoint import Checkpoint, local_files, read_checkpoint
 from bakeoff.engines.facts import find, tokenizer_ref

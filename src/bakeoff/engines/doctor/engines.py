@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from bakeoff.core.errors import BakeoffError
-from bakeoff.core.ports import Engine, ModelFacts
+from bakeoff.core.errors import BakeoffError, OutOfMemory
+from bakeoff.core.modelfacts import ModelFacts
+from bakeoff.core.ports import Engine
 from bakeoff.core.requests import GenerateRequest, Prompt, ScoreRequest, Text
 from bakeoff.engines import open_engine
 from bakeoff.engines.doctor.agreement import (
@@ -31,18 +32,26 @@ class Course:
         options: for the engines.
         reference: what they are compared with, or None where there is nothing to compare.
         prompts: what they are timed on; empty: not timed.
+        replaceable: whether another engine takes the place of one that does not fit into memory.
     """
 
     facts: ModelFacts
     options: EngineOptions
     reference: Reference | None
     prompts: dict[Prompts, Sequence[Prompt]]
+    replaceable: bool = False
 
 
 async def examine(exam: EngineExam, course: Course) -> tuple[EngineExam, list[Finding]]:
     """Open an engine, put it through the course, and close it."""
     try:
         done = await _put_through(exam, course)
+    except OutOfMemory as error:
+        if not course.replaceable:
+            return exam, [_fails(exam, error)]
+        value = f"cannot run it here: {one_line(error)}"
+        less = replace(exam, able=False, why=error.message)
+        return less, [Finding("engine", "ok", f"engine {exam.name}", value)]
     except Exception as error:  # an engine that raises anything is what is looked for here
         return exam, [_fails(exam, error)]
     same = course.reference is None or course.reference.dtype == done.dtype

@@ -13,8 +13,8 @@ import torch
 
 from bakeoff._version import __version__
 from bakeoff.core.errors import BakeoffError, ModelError
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import Message, Messages, Prompt, Text
 from bakeoff.core.rows import Notice
 from bakeoff.engines import describe
@@ -158,7 +158,8 @@ class _Visit:
     async def look_at_engines(self) -> None:
         """Each engine that takes the model, one after the other."""
         prompts = self.prompts if self.options.speed else {}
-        course = Course(self.facts, self.options.engine, self.reference, prompts)
+        several = sum(exam.able for exam in self.exams) > 1 and not routing.chosen(self.facts)
+        course = Course(self.facts, self.options.engine, self.reference, prompts, several)
         for at, exam in enumerate(self.exams):
             if not exam.able:
                 continue

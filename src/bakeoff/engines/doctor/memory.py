@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bakeoff.core.errors import BakeoffError
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.engines.doctor.diagnosis import Finding
 from bakeoff.engines.footprint import advice, estimate, size
 from bakeoff.engines.transformers.devices import place, room

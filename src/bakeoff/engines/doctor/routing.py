@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bakeoff.core.errors import BakeoffError, UnknownName
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.requests import GenerationParams
 from bakeoff.engines import ENGINES
 from bakeoff.engines.doctor.diagnosis import EngineExam, RouteTaken

@@ -26,6 +26,7 @@ class Written:
         cancelled: whether it was ended from outside.
         late: whether it was ended by its deadline.
         logprobs: of the tokens, where they were asked for.
+        cached: tokens of the prompt that did not have to be computed.
     """
 
     ids: Sequence[int]
@@ -33,6 +34,7 @@ class Written:
     cancelled: bool = False
     late: bool = False
     logprobs: tuple[TokenLogprob, ...] | None = None
+    cached: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Finisher:
             text=text,
             finish=finish,
             token_ids=tuple(ids),
-            usage=Usage(prompt=row.length, cut=row.cut, completion=len(ids)),
+            usage=Usage(row.length, row.cut, written.cached, completion=len(ids)),
             timing=Timing(
                 queued=self.began - row.arrived,
                 first_token=None if first is None else first - row.arrived,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.requests import GenerateRequest
 from bakeoff.engines.batch.decoding import Decoding
 from bakeoff.engines.batch.rows import Arrived, Row
@@ -62,6 +62,8 @@ class Intake:
             logprobs=request.logprobs,
             arrived=arrived.at,
             deadline=None if request.deadline is None else arrived.at + request.deadline,
+            lane=request.lane,
+            scope=request.cache_scope,
         )
         choices = decoding.n if decoding.sampled else 1
         return [replace(row, choice=choice) for choice in range(choices)]

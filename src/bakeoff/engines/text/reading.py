@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.rows import Notice
 from bakeoff.engines.dated import on_its_day
 from bakeoff.engines.text.continuations import ScoreReader

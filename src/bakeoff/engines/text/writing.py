@@ -74,12 +74,12 @@ class Writer:
 
     def complete(self, rows: Sequence[Row], control: Control) -> list[Completion | Failure]:
         """Generate a batch; a row that fails costs only itself."""
-        live = [row for row in rows if not (_settled(row) or control.stopped(row.id))]
+        live = [row for row in rows if not (settled(row) or control.stopped(row.id))]
         made = dict(zip(live, self._generate(live, control), strict=True))
         outcomes: list[Completion | Failure] = []
         for row in rows:
-            found = made.get(row) or _without_model(row, control)
-            outcomes += [_outcome(row, one, control) for one in found]
+            found = made.get(row) or without_model(row, control)
+            outcomes += [outcome(row, one, control) for one in found]
         return outcomes
 
     def _generate(
@@ -105,12 +105,12 @@ class Writer:
         Raises:
             BakeoffError: the request fails.
         """
-        for row in self.reading.intake.rows(arrived):
-            if _settled(row) or control.stopped(row.id):
-                made: list[Made] = _without_model(row, control)
+        for row in self.read(arrived):
+            if settled(row) or control.stopped(row.id):
+                made: list[Made] = without_model(row, control)
                 telling = None
             else:
-                telling = self._telling(row, push) if row.lanes == 1 else None
+                telling = self.telling(row, push) if row.lanes == 1 else None
                 made = self._generate([row], control, telling)[0]
             for one in made:
                 if isinstance(one, BakeoffError):
@@ -121,7 +121,21 @@ class Writer:
                     push(streaming.whole(one))
                 telling = None  # further copies of a greedy text come whole
 
-    def _telling(self, row: Row, push: streaming.Push) -> streaming.Telling:
+    def read(self, arrived: Arrived) -> list[Row]:
+        """The rows of one request.
+
+        Raises:
+            BakeoffError: it cannot be answered.
+        """
+        try:
+            return self.reading.intake.rows(arrived)
+        except BakeoffError:
+            raise
+        except Exception as error:  # see `_each`
+            raise unreadable(error) from error
+
+    def telling(self, row: Row, push: streaming.Push) -> streaming.Telling:
+        """What makes chunks of a row's tokens."""
         bytes_, tokenizer = self.reading.special.byte_ids, self.reading.reader.tokenizer
         pieces = streaming.pieces_of(row, self.generator.decode, bytes_, tokenizer)
         return streaming.Telling(row, pieces, push)
@@ -142,7 +156,7 @@ def _each(
     return found, failures
 
 
-def _outcome(row: Row, made: Made, control: Control) -> Completion | Failure:
+def outcome(row: Row, made: Made, control: Control) -> Completion | Failure:
     """A text that was broken off because the engine closes is a failure."""
     if isinstance(made, BakeoffError):
         return Failure.of(row.id, made)
@@ -151,12 +165,12 @@ def _outcome(row: Row, made: Made, control: Control) -> Completion | Failure:
     return made
 
 
-def _settled(row: Row) -> bool:
+def settled(row: Row) -> bool:
     """Whether a row needs no computing: it may write nothing, or waited too long."""
     return row.max_new == 0 or row.late(time.perf_counter())
 
 
-def _without_model(row: Row, control: Control) -> list[Made]:
+def without_model(row: Row, control: Control) -> list[Made]:
     """What a row gets that is not computed: it was stopped, is late, or may write nothing."""
     if control.reason is not None:
         return [control.error()]

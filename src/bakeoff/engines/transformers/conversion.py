@@ -14,12 +14,10 @@ import torch
 import transformers
 
 from bakeoff.core.errors import ModelLoadFailed, OutOfMemory
+from bakeoff.engines.footprint import GGUF_WORK, size
 from bakeoff.engines.gguf import read_header
 from bakeoff.engines.machine import available_memory
 from bakeoff.engines.transformers.quiet import quiet
-
-_MARGIN = 1.2
-"""Memory of a conversion over the bare weights: one tensor more and the library's tables."""
 
 
 def convert(file: Path, folder: Path) -> None:
@@ -73,16 +71,16 @@ def _unmark(model: transformers.PreTrainedModel) -> None:
 
 
 def _check_room(file: Path, needed: int, folder: Path) -> None:
-    memory = available_memory()
-    if needed * _MARGIN > memory:
+    memory, taken = available_memory(), needed * (1 + GGUF_WORK)
+    if taken > memory:
         raise OutOfMemory(
-            f"{file.name} takes {needed * _MARGIN / 1e9:.1f} GB of memory once dequantised to "
-            f"float32 and {memory / 1e9:.1f} GB are free: free some, or serve the file with "
-            "llama.cpp and name it by `endpoint:`"
+            f"{file.name} takes {size(taken)} of memory once dequantised to float32 and "
+            f"{size(memory)} are free: free some, or serve the file with llama.cpp and name it by "
+            "`endpoint:`"
         )
     disk = shutil.disk_usage(folder).free
     if needed > disk:
         raise ModelLoadFailed(
-            f"{file.name} takes {needed / 1e9:.1f} GB on disk once dequantised and "
-            f"{disk / 1e9:.1f} GB are free: run `bakeoff cache prune`, or set BAKEOFF_HOME"
+            f"{file.name} takes {size(needed)} on disk once dequantised and {size(disk)} are "
+            "free: run `bakeoff cache prune`, or set BAKEOFF_HOME"
         )

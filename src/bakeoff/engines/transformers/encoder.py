@@ -17,8 +17,8 @@ from bakeoff.core.errors import (
     InvalidRequest,
     UnsupportedOption,
 )
+from bakeoff.core.modelfacts import Head
 from bakeoff.core.outputs import Failure, Labelled, Prediction, Span, Usage, Vector
-from bakeoff.core.ports import Head
 from bakeoff.core.requests import AnswerSpan, Classify, Embed, PredictRequest, ZeroShot
 from bakeoff.engines.batch.careful import Careful, unreadable
 from bakeoff.engines.heads import contradiction_index, entailment_index

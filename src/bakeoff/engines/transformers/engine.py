@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable
+from contextlib import aclosing
 from typing import TYPE_CHECKING, ClassVar
 
-from bakeoff.core.ports import EngineInfo, ModelFacts
+from bakeoff.core.modelfacts import EngineInfo, ModelFacts
+from bakeoff.core.outputs import Completion, Failure, TokenChunk
 from bakeoff.core.registry import Registry
 from bakeoff.core.requests import EngineRequest, GenerateRequest, PredictRequest, ScoreRequest
 from bakeoff.engines.batch.engine import BatchEngine, on_own_thread
+from bakeoff.engines.batch.rows import Row
 from bakeoff.engines.options import EngineOptions
+from bakeoff.engines.steps.loop import Loop
+from bakeoff.engines.steps.online import Online
 from bakeoff.engines.thread import ComputeThread
 
 if TYPE_CHECKING:
@@ -60,6 +66,40 @@ class TransformersEngine(BatchEngine):
         )
         super().__init__(facts, info, thread, worker)
         self._worker: Worker = worker
+        self._online: Online | None = None
+        if (stepper := worker.stepper) is not None:
+            loop = Loop(stepper.scheduler, thread.submit)
+            self._online = Online(thread, loop, stepper, self._completing(), _stepped)
+
+    async def complete(
+        self, requests: Iterable[GenerateRequest] | AsyncIterable[GenerateRequest]
+    ) -> AsyncGenerator[Completion | Failure, None]:
+        """See `Engine.complete`."""
+        if self._online is None:
+            source = super().complete(requests)
+            async with aclosing(source) as outcomes:
+                async for outcome in outcomes:
+                    yield outcome
+            return
+        with self._controlled() as control:
+            async with aclosing(self._online.complete(requests, control)) as outcomes:
+                async for outcome in outcomes:
+                    yield outcome
+
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[TokenChunk, None]:
+        """See `Engine.stream`; many at once, but for beams, which come whole."""
+        beams = (request.params.over(self._defaults).num_beams or 1) > 1
+        if self._online is None or beams:
+            async with aclosing(super().stream(request)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+            return
+        if (refusal := self._refusal(request)) is not None:
+            raise refusal
+        with self._controlled() as control:
+            async with aclosing(self._online.stream(request, control)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
 
     def unsupported(self, request: EngineRequest) -> list[str]:
         """See `Engine.unsupported`."""
@@ -86,3 +126,8 @@ class TransformersEngine(BatchEngine):
         """See `Engine.close`."""
         await super().close()
         await asyncio.to_thread(self._worker.loaded.held.close)
+
+
+def _stepped(row: Row) -> bool:
+    """Whether a row goes token by token through the loop; others are batches of the library."""
+    return row.lanes == 1 and row.lane != "batch"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import ModelFacts
 from bakeoff.engines import hub
 from bakeoff.engines.adapters import adapter_weights
 from bakeoff.engines.cache import Lease, acquire

@@ -13,7 +13,7 @@ import torch
 import transformers
 
 from bakeoff.core.errors import BakeoffError, ModelLoadFailed, OutOfMemory
-from bakeoff.core.ports import ModelFacts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.rows import Notice
 from bakeoff.engines.cache import bakeoff_home
 from bakeoff.engines.decoding import KEPT

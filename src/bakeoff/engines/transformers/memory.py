@@ -8,8 +8,8 @@ import torch
 
 from bakeoff.engines.batch.careful import Careful, Memory
 from bakeoff.engines.batch.plan import Limits
-from bakeoff.engines.footprint import LEAST_TOKENS
-from bakeoff.engines.machine import available_memory
+from bakeoff.engines.footprint import tokens_of_a_batch
+from bakeoff.engines.machine import available_memory, memory_ran_out
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.stock import cache_bytes_per_token
 from bakeoff.engines.transformers.loading import Loaded
@@ -19,16 +19,16 @@ _CPU_ROWS = 16
 _DEVICE_ROWS = 64
 _CPU_TOKENS = 16_384
 _DEVICE_TOKENS = 131_072
-_SHARE = 4
-"""The cache of a batch may take one part in this many of the memory that is free."""
+_CPU_PREFIXES = 512 * 2**20
+_DEVICE_PREFIXES = 4 * 2**30
+_PREFIX_SHARE = 16
+"""What is kept of earlier prompts may take one part in this many of the memory that is free."""
 _SIGNS = ("out of memory", "not enough memory", "defaultcpuallocator")
 
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether a library says that memory ran out; on a CPU it is a plain RuntimeError."""
-    if isinstance(error, (MemoryError, torch.cuda.OutOfMemoryError)):
-        return True
-    return isinstance(error, RuntimeError) and any(sign in str(error).lower() for sign in _SIGNS)
+    return isinstance(error, torch.cuda.OutOfMemoryError) or memory_ran_out(error, _SIGNS)
 
 
 def release(device: str) -> None:
@@ -52,9 +52,17 @@ def limits(loaded: Loaded, options: EngineOptions) -> Limits:
     if options.batch_tokens:
         return Limits(rows, options.batch_tokens)
     config, itemsize = loaded.model.config.to_dict(), loaded.model.dtype.itemsize
-    fitting = _free(loaded.device) // _SHARE // cache_bytes_per_token(config, itemsize)
     most = _CPU_TOKENS if on_cpu else _DEVICE_TOKENS
-    return Limits(rows, max(LEAST_TOKENS, min(most, fitting)))
+    each = cache_bytes_per_token(config, itemsize)
+    return Limits(rows, tokens_of_a_batch(_free(loaded.device), each, most))
+
+
+def prefix_bytes(loaded: Loaded, options: EngineOptions) -> int:
+    """How much may be kept of earlier prompts: the option, else what the device suggests."""
+    if options.prefix_bytes is not None:
+        return options.prefix_bytes
+    most = _CPU_PREFIXES if loaded.device == "cpu" else _DEVICE_PREFIXES
+    return min(most, _free(loaded.device) // _PREFIX_SHARE)
 
 
 def _free(device: str) -> int:

@@ -82,6 +82,14 @@ def build(shape: Shape, last_token: int | None) -> list[Rule]:
         last_token: what the checkpoint wants as the last token of a text that runs to its
             limit, or None.
     """
+    rules = shaping(shape, last_token)
+    if any(row.decoding.sampled for row in shape.rows):
+        rules.append(_sample(shape))
+    return rules
+
+
+def shaping(shape: Shape, last_token: int | None) -> list[Rule]:
+    """The same without the last one, which draws the tokens of sampled rows."""
     settings = [row.decoding for row in shape.rows]
     rules: list[Rule] = []
     if any(one.logit_bias for one in settings):
@@ -98,8 +106,6 @@ def build(shape: Shape, last_token: int | None) -> list[Rule]:
         rules.append(_first(shape))
     if last_token is not None:
         rules.append(_last(shape, last_token))
-    if any(one.sampled for one in settings):
-        rules.append(_sample(shape))
     return rules
 
 

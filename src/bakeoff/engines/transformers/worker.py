@@ -10,19 +10,21 @@ import torch
 import transformers
 
 from bakeoff.core.errors import EngineFailed
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, Timing
-from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import PredictRequest, ScoreRequest
 from bakeoff.engines.batch.rows import Arrived, Control, PredictRow, Row, ScoreRow
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.text import streaming
 from bakeoff.engines.text.languages import Languages
+from bakeoff.engines.text.questions import TokenDesk
 from bakeoff.engines.text.reading import Reading
 from bakeoff.engines.text.writing import Writer
 from bakeoff.engines.transformers import encoder, memory
 from bakeoff.engines.transformers.generation import Generator, neutral_generation_config
 from bakeoff.engines.transformers.loading import Loaded, load_model
 from bakeoff.engines.transformers.scoring import Scorer
+from bakeoff.engines.transformers.stepping.building import Stepper, stepper
 
 
 class Worker:
@@ -34,6 +36,8 @@ class Worker:
         languages: that the tokenizer knows.
         careful: plans and runs batches; `scoring` is the same.
         parts: what makes rows of requests; None for an encoder.
+        tokens: answers about the tokenizer.
+        stepper: drives the model step by step; None where only `generate` can.
         notices: what the report should say.
     """
 
@@ -51,15 +55,26 @@ class Worker:
         self.careful = self.scoring = memory.careful(self.loaded, options)
         encodes_only = facts.capabilities.kind == "encoder"
         self.parts = None if encodes_only else _reading(facts, self.loaded)
-        self._writer = self._writing(self.parts) if self.parts else None
+        self._writer: Writer | None = None
+        self.stepper: Stepper | None = None
+        if self.parts is not None:
+            generator = Generator(self.loaded, self.parts.special)
+            self._writer = self._writing(self.parts, generator)
+            most = memory.prefix_bytes(self.loaded, options)
+            self.stepper = stepper(self.loaded, self._writer, generator, most)
+        self.tokens = TokenDesk(
+            self.loaded.tokenizer,
+            _vocabulary(self.loaded),
+            self.parts.reader if self.parts else None,
+        )
         self.notices = (*self.loaded.notices, *(self.parts.notices if self.parts else ()))
 
-    def _writing(self, parts: Reading) -> Writer:
+    def _writing(self, parts: Reading, generator: Generator) -> Writer:
         return Writer(
             careful=self.careful,
             scoring=self.scoring,
             reading=parts,
-            generator=Generator(self.loaded, parts.special),
+            generator=generator,
             scorer=Scorer(self.loaded, parts.special.pad),
         )
 
@@ -124,10 +139,14 @@ class Worker:
 
 def _reading(facts: ModelFacts, loaded: Loaded) -> Reading:
     model = loaded.model
-    size = int(model.get_input_embeddings().weight.shape[0])
+    size = _vocabulary(loaded)
     found = Reading.of(facts, model.config, model.generation_config, loaded.tokenizer, size)
     model.generation_config = neutral_generation_config(model)
     return found
+
+
+def _vocabulary(loaded: Loaded) -> int:
+    return int(loaded.model.get_input_embeddings().weight.shape[0])
 
 
 def _timing(row: PredictRow, began: float) -> Timing:

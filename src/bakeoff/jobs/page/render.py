@@ -18,6 +18,7 @@ from bakeoff.jobs.page.data import page_data, row_data
 from bakeoff.jobs.page.embed import asset, policy, safe_json, script, storable, style
 from bakeoff.jobs.page.leaderboard import leaderboard
 from bakeoff.jobs.page.summary import headline, notices
+from bakeoff.stats.planning import about
 from bakeoff.store.files.atomic import write_text
 
 PAGE_BYTES = 20_000_000
@@ -134,6 +135,7 @@ def _template() -> Template:
         count=numbers.count,
         plural=numbers.plural,
         probability=numbers.probability,
+        about=about,
     )
     return environment.from_string(asset("template.html"))
 

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from bakeoff.core.errors import UnsupportedOption
+from bakeoff.core.modelfacts import Capabilities, ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, ModelFacts
 from bakeoff.core.requests import GenerationParams
+from bakeoff.engines.checks import check_options
 from bakeoff.engines.ctranslate2.able import HINTS, unable, why_not
 from bakeoff.engines.ctranslate2.architectures import converts, registered
 from bakeoff.engines.decoding import SLIDING_WINDOW, START_IS_END
 from bakeoff.engines.needs import Needs
+from bakeoff.engines.route import route
 
 LLAMA, T5 = ("causal", "LlamaForCausalLM"), ("seq2seq", "T5ForConditionalGeneration")
 
@@ -62,7 +65,7 @@ def test_asking_loads_nothing_heavy() -> None:
     code = """
 import sys
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, ModelFacts
+from bakeoff.core.modelfacts import Capabilities, ModelFacts
 from bakeoff.engines.route import route
 ref = ModelRef.parse("hf://org/name", accelerator="cpu")
 print(route(ModelFacts(ref, "x", Capabilities("seq2seq"), "T5ForConditionalGeneration")).engine)
@@ -157,3 +160,37 @@ def test_options_it_does_not_honour(options: dict[str, Any], says: str) -> None:
 
 def test_what_the_checkpoint_forbids_is_honoured() -> None:
     assert why_not(replace(facts(), settings=("bad_words_ids", "suppress_tokens")), Needs()) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "params"),
+    [
+        ({"load_in_8bit": True}, GenerationParams()),
+        ({"adapter": "./x"}, GenerationParams()),
+        ({}, GenerationParams(temperature=0.7)),
+    ],
+)
+def test_where_compute_type_asked_for_it_that_is_to_be_dropped(
+    options: dict[str, Any], params: GenerationParams
+) -> None:
+    needs = Needs(params=params)
+    assert "drop compute_type" not in str(why_not(facts(**options), needs))
+    assert "drop compute_type" in str(why_not(facts(compute_type="int8", **options), needs))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"engine": "ctranslate2", "load_in_8bit": True},
+        {"engine": "ctranslate2", "adapter": "./x"},
+        {"compute_type": "int8", "load_in_4bit": True},
+    ],
+)
+def test_what_it_refuses_asks_for_no_optional_part(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To install bitsandbytes or peft would not help."""
+    monkeypatch.setattr("bakeoff.engines.checks._installed", lambda module: False)
+    check_options(facts(**options).ref)
+    with pytest.raises(UnsupportedOption, match="ctranslate2 engine does not run this"):
+        route(facts(**options))

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from bakeoff.core.errors import ModelLoadFailed
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Engine, ModelFacts
+from bakeoff.core.ports import Engine
 from bakeoff.core.requests import GenerateRequest, GenerationParams, Text
 from bakeoff.engines import cache, describe, open_engine
 from bakeoff.engines.ctranslate2 import conversion

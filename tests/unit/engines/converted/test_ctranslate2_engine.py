@@ -28,6 +28,8 @@ from bakeoff.core.requests import (
     Text,
     Tokens,
 )
+from bakeoff.engines.batch.rows import Arrived
+from bakeoff.engines.ctranslate2.generation import kin
 from tests.contract.reference import Ties, reference
 from tests.contract.targets import Target, collect, run, streamed
 
@@ -75,13 +77,15 @@ def two_workers(monkeypatch):
 
 @pytest.mark.parametrize("target", [T5, BART, MARIAN], ids=lambda one: one.name)
 def test_rows_of_all_limits_and_minimums_mix(target, engines):
-    """More than the contract asks: every row its own limits."""
+    """More than the contract asks: every row its own limits, and none waits for another batch."""
+    limits, least = (1, 2, 9, 33, 80, 100), (0, 20, 70, 90)
     requests = [
-        target.ask(
-            text, f"m{at}", max_new_tokens=(1, 2, 9, 33, 80)[at % 5], min_new_tokens=(0, 20)[at % 2]
-        )
-        for at, text in enumerate(target.inputs(20))
+        target.ask(text, f"m{at}", max_new_tokens=limits[at % 6], min_new_tokens=least[at % 4])
+        for at, text in enumerate(target.inputs(24))
     ]
+    work = engines(target)._work
+    rows, _ = work.rows([Arrived(request, 0.0) for request in requests])
+    assert len({kin(row) for row in rows}) == 1
     equal(target, engines(target), requests)
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from bakeoff.core.codes import FinishReason
+from bakeoff.core.modelfacts import Capabilities, EngineInfo
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import Completion, Failure, Likelihood, Prediction, Vector
-from bakeoff.core.ports import Capabilities, EngineInfo
 from bakeoff.core.requests import Text
 from bakeoff.engines import describe
 from bakeoff.engines.doctor.agreement import compare_predictions, compare_scores, compare_texts

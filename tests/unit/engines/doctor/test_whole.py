@@ -108,6 +108,18 @@ def test_an_engine_that_fails_is_a_problem():
     assert faults(said) == {"engine-fails"}
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_an_engine_that_does_not_fit_is_a_problem_where_it_is_asked_for(monkeypatch, named):
+    """`auto` takes another one in its place."""
+    monkeypatch.setattr("bakeoff.engines.ctranslate2.room.available_memory", lambda: 1000)
+    ref = ModelRef.parse(str(zoo_path("t5")), engine="ctranslate2" if named else "auto")
+    said = diagnose(ref, QUICK)
+    assert faults(said) == ({"engine-fails"} if named else set())
+    (exam,) = [one for one in said.engines if one.name == "ctranslate2"]
+    assert exam.able is named
+    assert any("are free on cpu" in one.value for one in said.findings)
+
+
 def test_plain_transformers_that_fails_is_told(monkeypatch):
     def broken_generate(self, *args, **settings):
         raise IndexError("index out of range")

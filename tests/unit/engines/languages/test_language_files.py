@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from bakeoff.core.modelfacts import LanguagePair, ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import LanguagePair, ModelFacts
 from bakeoff.engines import describe
 from bakeoff.engines.languagecodes import LanguageCodes, language_codes, marked_language
 from bakeoff.engines.pairs import made_for, pair_of_task

@@ -12,9 +12,10 @@ import pytest
 import torch
 import transformers
 
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import Completion, Likelihood
-from bakeoff.core.ports import Engine, ModelFacts
+from bakeoff.core.ports import Engine
 from bakeoff.core.requests import GenerateRequest, GenerationParams, ScoreRequest, Source
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import TaskSpec

@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 
 from bakeoff.core.errors import DependencyMissing, ModelLoadFailed, ModelNotFound, UnsupportedOption
 from bakeoff.core.keys import Decoding, key_parts
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import GenerationParams
 from bakeoff.engines import describe
 from tests.support import part

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bakeoff.core.ports import ModelKind
+from bakeoff.core.modelfacts import ModelKind
 from bakeoff.engines.checkpoint import Checkpoint
 from bakeoff.engines.decoding import Defaults, read_defaults
 

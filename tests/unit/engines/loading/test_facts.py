@@ -19,8 +19,8 @@ from bakeoff.core.errors import (
     ModelNotFound,
     UnsupportedOption,
 )
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import ModelFacts
 from bakeoff.engines import describe
 from bakeoff.engines.dated import on_its_day
 from tests.zoo import zoo_path

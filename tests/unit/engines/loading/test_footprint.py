@@ -16,8 +16,8 @@ import torch
 import transformers
 
 from bakeoff.core.errors import ModelLoadFailed, OutOfMemory
+from bakeoff.core.modelfacts import Capabilities, ModelFacts
 from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, ModelFacts
 from bakeoff.engines import describe, footprint
 from bakeoff.engines.footprint import LEAST_TOKENS, Footprint, Room, check_fits, estimate
 from bakeoff.engines.options import EngineOptions

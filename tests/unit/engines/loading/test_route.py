@@ -5,17 +5,17 @@ from __future__ import annotations
 import importlib.metadata
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from bakeoff.core.errors import UnsupportedOption
-from bakeoff.core.modelref import ModelRef
-from bakeoff.core.ports import Capabilities, ModelFacts
+from bakeoff.core.modelfacts import Capabilities, ModelFacts
+from bakeoff.core.modelref import EngineName, ModelRef
 from bakeoff.core.requests import GenerationParams
-from bakeoff.engines import proven
+from bakeoff.engines import ENGINES, proven
 from bakeoff.engines.proven import Proof, Proofs, mode_of, read_proofs, standing, write_proofs
-from bakeoff.engines.route import Needs, route
+from bakeoff.engines.route import _ABLE, Needs, engine_and_version, route
 
 CTRANSLATE2 = "ctranslate2 " + importlib.metadata.version("ctranslate2")
 
@@ -62,6 +62,17 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_engine(text: str, options: dict[str, Any], engine: str) -> None:
     taken = route(facts(text, **options))
     assert taken.engine == engine and taken.why
+
+
+def test_an_engine_that_is_registered_is_whole() -> None:
+    """What else a new one needs: a name in specs, what it can do, and the version of its library.
+
+    The name of a package is part of the key of its rows.
+    """
+    for name in set(ENGINES) - {"fake", "baseline"}:
+        assert name in get_args(EngineName)
+        assert name == "transformers" or callable(_ABLE.get(name))
+        assert engine_and_version(name).startswith(f"{name} {importlib.metadata.version(name)}")
 
 
 @pytest.mark.parametrize("engine", ["openvino", "llamacpp", "vllm"])

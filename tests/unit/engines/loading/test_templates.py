@@ -13,9 +13,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from bakeoff.core.errors import UnsupportedOption
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import Completion
-from bakeoff.core.ports import ModelFacts
 from bakeoff.core.requests import GenerateRequest, GenerationParams, Message, Messages, Text
 from bakeoff.core.rows import TaskRow
 from bakeoff.core.specs import PromptSpec, TaskSpec

@@ -1,0 +1,1 @@
+"""Models of the transformers library, driven step by step over their `forward`."""

@@ -1,0 +1,131 @@
+"""Bodies of Ollama's routes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from bakeoff.serving.body import EMPTY, NOT_SET, Body
+from bakeoff.serving.openai.bodies import ChatMessage, Sampling
+
+NAMES = {
+    "max_tokens": "options.num_predict",
+    "repetition_penalty": "options.repeat_penalty",
+    "stop": "options.stop",
+    "suffix": "suffix",
+}
+"""OpenAI's field -> the same here."""
+
+
+class Options(Body):
+    """`options`: how to decode."""
+
+    refused: ClassVar[dict[str, Any]] = {
+        "mirostat": (None, 0),
+        "typical_p": (None, 1, 1.0),
+        "tfs_z": (None, 1, 1.0),
+    }
+
+    num_predict: int | None = Field(None, ge=-2)
+    temperature: float | None = Field(None, ge=0, le=100)
+    top_k: int | None = Field(None, ge=-1, le=10**9)
+    top_p: float | None = Field(None, ge=0, le=1)
+    min_p: float | None = Field(None, ge=0, le=1)
+    repeat_penalty: float | None = Field(None, gt=0, le=1000)
+    frequency_penalty: float | None = Field(None, ge=-2, le=2)
+    presence_penalty: float | None = Field(None, ge=-2, le=2)
+    seed: int | None = None
+    stop: list[str] | str | None = None
+
+    @field_validator("stop", mode="before")
+    @classmethod
+    def _stop_is_text(cls, value: Any) -> Any:
+        texts = value if isinstance(value, list) else [value]
+        if value is not None and any(not isinstance(one, str) for one in texts):
+            raise ValueError("has to be a list of texts")
+        return [one for one in texts if one] if value is not None else None
+
+    def sampling(self) -> Sampling:
+        """The same as OpenAI's clients would say it."""
+        endless = self.num_predict is None or self.num_predict < 0
+        return Sampling(
+            max_tokens=None if endless else self.num_predict,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            top_k=self.top_k,
+            min_p=self.min_p,
+            frequency_penalty=self.frequency_penalty,
+            presence_penalty=self.presence_penalty,
+            repetition_penalty=self.repeat_penalty,
+            seed=self.seed,
+            stop=self.stop,
+        )
+
+
+class Asking(Body):
+    """What `/api/generate` and `/api/chat` have in common."""
+
+    refused: ClassVar[dict[str, Any]] = {
+        "format": EMPTY,
+        "tools": EMPTY,
+        "images": EMPTY,
+        "template": EMPTY,
+        "context": EMPTY,
+        "think": NOT_SET,
+        "logprobs": NOT_SET,
+        "top_logprobs": (None, 0),
+    }
+
+    model: str
+    stream: bool | None = None
+    options: Options | None = None
+    keep_alive: Any = None
+
+    def decoding(self) -> Options:
+        """The options; none is the same as empty ones."""
+        return self.options or Options()
+
+
+class GenerateBody(Asking):
+    """`POST /api/generate`."""
+
+    prompt: str | None = None
+    suffix: str | None = None
+    system: str | None = None
+    raw: bool | None = None
+
+
+class Turn(ChatMessage):
+    """A turn of a conversation."""
+
+    refused: ClassVar[dict[str, Any]] = {"tool_calls": EMPTY, "images": EMPTY}
+
+
+class ChatBody(Asking):
+    """`POST /api/chat`."""
+
+    messages: list[Turn] = Field(default_factory=list)
+
+
+class ShowBody(Body):
+    """`POST /api/show`."""
+
+    model: str | None = None
+    name: str | None = None
+
+
+class EmbedBody(Body):
+    """`POST /api/embed`."""
+
+    refused: ClassVar[dict[str, Any]] = {"dimensions": (None, 0), "truncate": (None, False)}
+
+    model: str
+    input: str | list[str]
+
+
+class OldEmbedBody(Body):
+    """`POST /api/embeddings`."""
+
+    model: str
+    prompt: Annotated[str, Field(max_length=2**22)]

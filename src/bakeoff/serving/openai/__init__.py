@@ -1,0 +1,1 @@
+"""The wire format of OpenAI: bodies become requests, outcomes become replies and events."""

@@ -1,0 +1,1 @@
+"""The routes of the data plane, a file for each wire format."""

@@ -1,0 +1,1 @@
+"""The wire format of Hugging Face's text-generation-inference."""
