@@ -40,6 +40,7 @@ check: $(VENV)/.dev ## ruff, mypy, layers, sizes, links, generated pages
 	$(BIN)/pytest -q $(RULES)
 	$(BIN)/python scripts/errors_doc.py --check
 	$(BIN)/python scripts/structures_doc.py --check
+	$(BIN)/python scripts/architectures_doc.py --check
 
 check-wheels: $(VENV)/.dev ## ask pip whether each dependency has wheels for every Python (network)
 	$(BIN)/python scripts/check_wheels.py
@@ -56,6 +57,7 @@ bench: $(VENV)/.dev ## measure the speeds that docs/measurements.md lists
 docs: $(VENV)/.dev ## write the generated pages, then run every command of README and docs
 	$(BIN)/python scripts/errors_doc.py
 	$(BIN)/python scripts/structures_doc.py
+	$(BIN)/python scripts/architectures_doc.py
 	$(BIN)/pytest tests/unit/project/test_docs_commands.py $(ARGS)
 
 clean: ## remove the environment, caches and built files; runs and fetched models stay

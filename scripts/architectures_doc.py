@@ -76,8 +76,9 @@ It was written with {versions}.
 
 - **greedy**, **beams**: texts that are token for token those of `generate`, of {rows} rows of
   different lengths computed together. Settings in turn: {greedy}; beams: {beams}. What an engine
-  leaves out by itself is run by transformers; a number before `refused` counts it. A tie, where
-  the two best tokens lie less than 1e-4 apart, is named.
+  leaves out by itself is run by transformers; a number before `refused` counts it. So is what was
+  found to differ, unless the engine is named. A tie, where the two best tokens lie less than 1e-4
+  apart, is named.
 - **likelihood**: log-probabilities of given continuations within 1e-4.
 - **sampling**: with a seed, a text is the same alone and beside others.
 - **chat template**: whether the model has one of its own, and whether an answer to a system
@@ -155,7 +156,8 @@ class Trial:
             made = outcomes[request.id]
             if not isinstance(made, Likelihood):
                 return "no"
-            context = run(self.engine.encode(text))
+            read = GenerateRequest(request.id, self.target.plain(text))
+            context = self.plain.inputs(read)["input_ids"][0].tolist()
             wanted = self.plain.likelihood(request.context, context, list(made.token_ids))
             if max(abs(a - b) for a, b in zip(made.logprobs, wanted, strict=True)) > 1e-4:
                 return "differs"

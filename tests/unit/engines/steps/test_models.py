@@ -10,7 +10,6 @@ import pytest
 from bakeoff.core.codes import FinishReason
 from tests import zoo
 from tests.contract.targets import ZOO, Target
-from tests.golden.sampled import SETTINGS
 from tests.support import scale
 from tests.unit.engines.steps.driven import Driven, completed, ids
 from tests.zoo import zoo_inputs, zoo_path
@@ -62,13 +61,21 @@ def test_rows_beyond_the_sliding_window_are_those_of_generate(name):
     assert ids(made) == ids(driven.batch(requests))
 
 
+MILD = (
+    {"temperature": 1.0},
+    {"temperature": 1.5, "top_p": 0.9},
+    {"temperature": 2.0, "top_k": 8},
+    {"temperature": 1.5, "min_p": 0.05},
+)
+"""Not so hot that tokens of nearly equal probability, whose order hangs on rounding, are drawn."""
+
+
 @pytest.mark.parametrize("target", [LLAMA, T5], ids=lambda target: target.label)
 def test_sampled_rows_are_those_of_batches_whatever_the_company(target, driven):
     model = driven(target)
-    texts = target.inputs(scale(200))
     requests = [
-        target.ask(text, f"s{at}", max_new_tokens=24, seed=at % 7, **SETTINGS[at % len(SETTINGS)])
-        for at, text in enumerate(texts)
+        target.ask(text, f"s{at}", max_new_tokens=24, seed=at % 7, **MILD[at % len(MILD)])
+        for at, text in enumerate(target.inputs(scale(200)))
     ]
     model.paced(rows=16)
     together = model.loop(requests)
@@ -118,7 +125,7 @@ def test_rows_that_lose_their_place_go_on_where_they_were(target):
     driven = Driven(target, {"prefix_bytes": 0})
     requests = target.requests(6, max_new_tokens=40)
     wanted = ids(driven.batch(requests))
-    rooms = max(sum(map(len, (one,))) for one in wanted) + 40
+    rooms = max(map(len, wanted)) + 40
     driven.paced(tokens=3 * rooms, reserve=1)
     put_back = []
     original = driven.scheduler._put_back
