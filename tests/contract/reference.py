@@ -118,6 +118,12 @@ class Reference:
         own = self.model.generation_config.forced_bos_token_id
         return self.beginning(prompt).get("forced_bos_token_id", own)
 
+    @property
+    def opening(self) -> int:
+        """What stands before a text without a context, as lm-evaluation-harness has it."""
+        ids = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)
+        return next(int(one) for one in ids if one is not None)
+
     def likelihood(self, prompt: Prompt, context: list[int], target: list[int]) -> list[float]:
         """Log-probabilities of target tokens, one forward pass for one row.
 

@@ -108,7 +108,13 @@ FAKES = [Target("fake://echo"), Target("fake://upper")]
 CAUSAL = [Target(name) for name in zoo.CAUSAL]
 SEQ2SEQ = [Target(name) for name in zoo.SEQ2SEQ if name != "dates-t5"]
 ZOO = CAUSAL + SEQ2SEQ
-CONVERTED = [one for one in (Target(one.name, "ctranslate2") for one in ZOO) if one.runs]
+NOT_CONVERTED = ("phi3",)
+"""The converter overlooks that its positions turn in part; the engine finds out and refuses."""
+CONVERTED = [
+    one
+    for one in (Target(one.name, "ctranslate2") for one in ZOO)
+    if one.runs and one.name not in NOT_CONVERTED
+]
 SUITE = [*FAKES, *(Target(name) for name in ("llama", "gemma3", "bart") if name in zoo.NAMES)]
 SUITE += [one for one in CONVERTED if Target(one.name) in SUITE]
 

@@ -99,7 +99,8 @@ def _sizes(tokenizer: PreTrainedTokenizerBase, **more: Any) -> dict[str, Any]:
 def _built(kind: Any, config: Any, *ends: int) -> PreTrainedModel:
     """A model whose texts end at each of `ends`; without any, at the configuration's end."""
     config.architectures = [kind.__name__]
-    config.initializer_range = FIRST_WEIGHTS
+    if hasattr(config, "initializer_range"):  # OPT calls it otherwise
+        config.initializer_range = FIRST_WEIGHTS
     model: PreTrainedModel = kind(config)
     model.generation_config = GenerationConfig(
         bos_token_id=config.bos_token_id,

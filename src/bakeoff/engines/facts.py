@@ -26,7 +26,7 @@ from bakeoff.engines.dated import dated
 from bakeoff.engines.decoding import Defaults, further_settings, read_defaults
 from bakeoff.engines.gguf import describe_gguf
 from bakeoff.engines.heads import Kind, context_length, kind_of, labels_of
-from bakeoff.engines.identity import folder_identity, hub_identity, with_part
+from bakeoff.engines.identity import file_identity, folder_identity, hub_identity, with_part
 from bakeoff.engines.pairs import made_for
 from bakeoff.engines.pooling import read_pooling, read_prompt
 from bakeoff.engines.precision import numerics, resolved_dtype
@@ -93,6 +93,26 @@ def find(ref: ModelRef) -> Source:
     near = near_matches(path.name, [p.name for p in path.parent.glob("*")])
     hint = f"; did you mean {' or '.join(str(path.with_name(n)) for n in near)}?" if near else ""
     raise ModelNotFound(f"{path} does not exist{hint}")
+
+
+def check_unchanged(facts: ModelFacts, source: Source) -> None:
+    """Whether a local model's files are still those that were described; asked once it is loaded.
+
+    Rows and conversions are kept under the described content: other content must not go there.
+
+    Raises:
+        ModelLoadFailed: somebody wrote to them in between.
+    """
+    said = facts.identity.partition("+")[0]
+    if source.repo is not None or not said.startswith("sha256:"):
+        return
+    gguf = facts.ref.gguf_file
+    found = file_identity(source.folder / gguf) if gguf else _identity(source, weights_of(source))
+    if found != said:
+        raise ModelLoadFailed(
+            f"the files of {facts.ref.uri} changed while the model was waiting to be loaded: "
+            "run it again once nothing writes to them"
+        )
 
 
 def weights_of(source: Source) -> tuple[str, ...]:

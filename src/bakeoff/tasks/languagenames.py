@@ -15,6 +15,8 @@ from bakeoff.core.registry import near_matches
 
 _QUALIFIED = re.compile(r"^(?P<name>[^()]+?)\s*\((?P<of>.+)\)$")
 """`Chinese (Traditional)`, `Portuguese (Brazil)`."""
+_CODE = re.compile(r"(?P<script>[A-Za-z]{4})|(?P<territory>[A-Za-z]{2}|\d{3})")
+"""`English (US)`, `Serbian (Latn)`."""
 _CLOSE = 0.75
 """How much a slip resembles the widely known name that was meant (difflib's ratio)."""
 
@@ -64,12 +66,24 @@ def _qualified(said: str) -> langcodes.Language | None:
     script = _tag(_names("en", "script"), of)
     territory = _tag(_names("en", "territory"), of)
     if script is None and territory is None:
+        script, territory = _subtags(match["of"].strip())
+    if script is None and territory is None:
         return None
     return langcodes.Language.make(
         language=base.language,
         script=script or base.script,
         territory=base.territory if script else territory,
     )
+
+
+def _subtags(code: str) -> tuple[str | None, str | None]:
+    """A code as the script and the territory that it stands for; private ones stand for none."""
+    match = _CODE.fullmatch(code)
+    if match is None or not langcodes.tag_is_valid(f"und-{code}"):
+        return None, None
+    found = langcodes.get(f"und-{code}", normalize=True)
+    known = found.script_name() if found.script else found.territory_name()
+    return (found.script, found.territory) if "Unknown" not in known else (None, None)
 
 
 def _tag(names: Any, name: str) -> str | None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import langcodes
 from langcodes import tag_parser
+from langcodes.data_dicts import LIKELY_SUBTAGS
 
 from bakeoff.core.errors import InvalidSpec
 from bakeoff.tasks.languagenames import by_name, country_language, resembling
@@ -24,6 +25,8 @@ _OWN_CODES = {"ns": "nso"}
 """Codes that checkpoints made up: M2M100's Northern Sotho."""
 _OPUS = {"pt-BR": "pob"}
 """What Marian models call a variant for which ISO 639-3 has no code of its own."""
+_PART_OF = {"Hang": "Kore"}
+"""Scripts that belong to a language's usual mixture; NLLB calls Korean `kor_Hang`."""
 _AKIN = 10
 """CLDR distance up to which two codes are taken for one language, for example arz and ar."""
 _LONGEST = 60
@@ -55,26 +58,30 @@ class Language:
         """How a tokenizer with these language codes spells it, or None.
 
         Another script of the same language is a match only where no script was said and no other
-        code is there (`ko` and NLLB's `kor_Hang`).
+        code is there (`ko` and NLLB's `kor_Hang`); a code without a script stands for the usual
+        one. A code of the same region goes before those of none (`Dari` and NLLB's `prs_Arab`).
         """
-        wanted = (
-            self.said,
-            _OPUS.get(self.full, ""),
-            f"{self.alpha3}_{self.script}",
-            f"{self.tag}_XX",
-            self.full.replace("-", "_"),
-            self.tag,
-            self.alpha3,
-        )
         spelled = {_plain(code).casefold(): code for code in codes}
-        for code in filter(None, wanted):
-            if code.casefold() in spelled:
-                return spelled[code.casefold()]
+        exact = next((spelled[way] for way in self._spellings() if way in spelled), None)
+        if exact is not None:
+            return exact
         same = self.variants_among(codes)
-        fitting = [code for code, other in same if other.script == self.script]
-        if fitting:
-            return fitting[0]
+        fitting = [(code, other) for code, other in same if self._in_script_of(other)]
+        regional = [code for code, other in fitting if other.full == self.full]
+        broad = [] if self.unusual else [self.tag.casefold(), self.alpha3.casefold()]
+        if self.full != self.tag and regional:
+            return regional[0]
+        found = [spelled[way] for way in broad if way in spelled]
+        found += regional + [code for code, _ in fitting]
+        if found:
+            return found[0]
         return same[0][0] if len(same) == 1 and not self.scripted else None
+
+    @property
+    def unusual(self) -> bool:
+        """Whether what was said fixes a script that is not the language's usual one, if known."""
+        usual = _script_of(self.tag)
+        return self.scripted and self.tag in LIKELY_SUBTAGS and not _fits(self.script, usual)
 
     def variants_among(self, codes: Sequence[str]) -> list[tuple[str, Language]]:
         """Codes of this language in any script or region."""
@@ -82,7 +89,13 @@ class Language:
         return [(code, other) for code, other in resolved if other and other.tag == self.tag]
 
     def akin(self, other: Language) -> bool:
-        """Whether a model for one of them may be asked for the other: one language, or nearly."""
+        """Whether a model for this one may be asked for the other: one language, or nearly.
+
+        Another script counts as another language where the other one fixes it.
+        """
+        unlike = other.scripted and not other._in_script_of(self)
+        if unlike and (self.unusual or other.unusual):
+            return False
         if self.tag == other.tag:
             return True
         near = min(
@@ -90,6 +103,20 @@ class Language:
             langcodes.tag_distance(other.full, self.full),
         )
         return bool(near <= _AKIN)
+
+    def _spellings(self) -> list[str]:
+        """Codes that say all that was said, best first."""
+        ways = [
+            self.said,
+            _OPUS.get(self.full, ""),
+            f"{self.alpha3}_{self.script}",
+            "" if self.unusual else f"{self.tag}_XX",
+            self.full.replace("-", "_"),
+        ]
+        return [way.casefold() for way in ways if way]
+
+    def _in_script_of(self, other: Language) -> bool:
+        return _fits(self.script, other.script)
 
 
 @lru_cache(maxsize=256)
@@ -165,6 +192,10 @@ def _by_code(said: str) -> langcodes.Language | None:
 
 def _script(found: langcodes.Language) -> str:
     return str(found.maximize().script)
+
+
+def _fits(script: str, other: str) -> bool:
+    return other in (script, _PART_OF.get(script))
 
 
 def _script_of(code: str | None) -> str:

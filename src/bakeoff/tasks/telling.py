@@ -69,7 +69,8 @@ def codes_for(facts: ModelFacts, pair: Pair) -> Codes:
     """The tokens that tell the model this pair.
 
     Raises:
-        UnsupportedOption: as for `check_told`, but for marks that are left to a template.
+        UnsupportedOption: as for `check_told`, but for marks that are left to a template; or both
+            languages come to one token.
     """
     known = facts.capabilities.language_codes
     if not known:
@@ -79,7 +80,14 @@ def codes_for(facts: ModelFacts, pair: Pair) -> Codes:
     if pair.source is None or pair.target is None:
         raise languages_needed(facts, f"knows {len(known)} languages")
     source = _code(facts, pair.source, SOURCE)
-    return Codes(source, _code(facts, pair.target, TARGET))
+    target = _code(facts, pair.target, TARGET)
+    if source == target:
+        raise UnsupportedOption(
+            f"{SOURCE} {pair.source.said!r} and {TARGET} {pair.target.said!r} are one and the same "
+            f"token, {target}, to {facts.ref.uri}: take a model that tells them apart",
+            option=TARGET,
+        )
+    return Codes(source, target)
 
 
 def check_own_pair(facts: ModelFacts, pair: Pair) -> None:
@@ -102,6 +110,26 @@ def check_own_pair(facts: ModelFacts, pair: Pair) -> None:
             'it `prompt: {template: "{{ source }}"}`',
             option=TARGET if wrong_target else SOURCE,
         )
+
+
+def check_prefix(facts: ModelFacts, pair: Pair) -> None:
+    """Whether a model that a prefix tells the languages is told the script that the spec names.
+
+    A prefix is found by its languages alone, and so stands for their usual scripts.
+
+    Raises:
+        UnsupportedOption: the spec names another script.
+    """
+    if not facts.prefix or facts.pair is not None or facts.capabilities.language_codes:
+        return
+    for side, option in ((pair.target, TARGET), (pair.source, SOURCE)):
+        if side is not None and side.unusual:
+            raise UnsupportedOption(
+                f"{facts.ref.uri} has no prefix for {side.said!r} ({_in_script(side)}), only "
+                f"{facts.prefix!r}: name the language without the script, take another model, or "
+                "write the instruction into prompt.template",
+                option=option,
+            )
 
 
 def assumed(facts: ModelFacts) -> str | None:
@@ -148,10 +176,14 @@ def _code(facts: ModelFacts, side: Language, option: str) -> str:
     others = [code for code in sorted(known) if code not in near]
     listed = ", ".join((near + others)[:_SHOWN])
     raise UnsupportedOption(
-        f"{facts.ref.uri} has no token for {side.said!r} ({side.name}): {hint} knows {listed}"
-        f"{', ...' if len(known) > _SHOWN else ''}",
+        f"{facts.ref.uri} has no token for {side.said!r} ({_in_script(side)}): {hint} knows "
+        f"{listed}{', ...' if len(known) > _SHOWN else ''}",
         option=option,
     )
+
+
+def _in_script(side: Language) -> str:
+    return f"{side.name}, script {side.script}" if side.unusual else side.name
 
 
 def _differ(own: Language | None, said: Language | None) -> bool:

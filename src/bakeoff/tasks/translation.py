@@ -22,6 +22,7 @@ from bakeoff.tasks.telling import (
     agrees,
     assumed,
     check_own_pair,
+    check_prefix,
     check_told,
     codes_for,
     languages_needed,
@@ -87,6 +88,7 @@ class Translation(TextTask):
         if facts.capabilities.kind == "causal" and not self.pair.named:
             raise languages_needed(facts, "has to be told the languages")
         check_own_pair(facts, self.pair)
+        check_prefix(facts, self.pair)
 
     def notices(self, facts: ModelFacts, prompt: PromptSpec | None = None) -> tuple[Notice, ...]:
         """Which pair was taken where the spec names none; a model that nothing tells the pair."""

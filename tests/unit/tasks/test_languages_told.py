@@ -94,6 +94,54 @@ def test_a_language_without_a_token_is_refused_with_near_matches(
     assert "deu_Latn" in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("sr-Latn", r"'sr-Latn' \(Serbian \(Latin\), script Latn\): did you mean sr\?"),
+        ("sr-ME", r"'sr-ME' \(Serbian \(Montenegro\), script Latn\)"),
+        ("deu_Cyrl", r"'deu_Cyrl' \(German \(Cyrillic\), script Cyrl\): did you mean de\?"),
+    ],
+)
+def test_a_script_is_not_dropped_for_codes_that_carry_none(target: str, says: str) -> None:
+    model = facts(language_codes=("de", "en", "sr"))
+    with pytest.raises(UnsupportedOption, match=says) as caught:
+        task_of("en", target).check(model)
+    assert caught.value.option == "task.target_language"
+    assert asked(task_of("en", "srp_Cyrl"), model) == Source("hello", "en", "sr")
+
+
+def test_a_prefix_for_another_script_is_not_taken() -> None:
+    model = facts(prefix="translate English to German: ")
+    says = r"no prefix for 'deu_Cyrl' \(German \(Cyrillic\), script Cyrl\)"
+    with pytest.raises(UnsupportedOption, match=says) as caught:
+        task_of("en", "deu_Cyrl").check(model)
+    assert caught.value.option == "task.target_language"
+    with pytest.raises(UnsupportedOption, match="no prefix for 'eng_Cyrl'") as caught:
+        task_of("eng_Cyrl", "de").check(model)
+    assert caught.value.option == "task.source_language"
+    task_of("en", "deu_Latn").check(model)
+    assert asked(task_of("en", "deu_Cyrl"), model, "{{ source }}") == Source("hello")
+
+
+@pytest.mark.parametrize("template", [None, "{{ source }}"])
+@pytest.mark.parametrize(
+    ("source", "target", "codes", "token"),
+    [
+        ("pt-BR", "pt-PT", ("eng_Latn", "por_Latn"), "por_Latn"),
+        ("Persian", "Dari", ("en", "fa"), "fa"),
+        ("en-GB", "en-US", ("en_XX", "de_DE"), "en_XX"),
+    ],
+)
+def test_one_token_for_both_sides_is_refused(
+    source: str, target: str, codes: tuple[str, ...], token: str, template: str | None
+) -> None:
+    with pytest.raises(UnsupportedOption, match=f"one and the same token, {token}") as caught:
+        task_of(source, target).check(facts(language_codes=codes), PromptSpec(template=template))
+    assert caught.value.option == "task.target_language"
+    for said in (f"task.source_language {source!r}", f"task.target_language {target!r}"):
+        assert said in caught.value.message
+
+
 @pytest.mark.parametrize("template", [None, "{{ source }}"])
 def test_a_model_that_knows_many_languages_needs_the_pair(template: str | None) -> None:
     with pytest.raises(UnsupportedOption, match="knows 6 languages") as caught:
@@ -168,6 +216,8 @@ def test_a_one_pair_model_that_is_asked_for_its_pair(source: str, target: str) -
         ("en", "fr", "task.target_language"),
         ("de", "en", "task.target_language"),
         ("fr", "de", "task.source_language"),
+        ("en", "deu_Cyrl", "task.target_language"),
+        ("eng_Cyrl", "de", "task.source_language"),
     ],
 )
 def test_a_one_pair_model_that_is_asked_for_another_pair(
@@ -201,7 +251,9 @@ def test_a_one_pair_model_without_a_pair_says_which_it_takes() -> None:
         (("mul", "en"), "de", "fr", True),
         (("cat_oci_spa", "en"), "es", "en", False),
         (("en", "sh"), "en", "hr", False),
-        (("en", "zho"), "en", "zh-Hant", False),
+        (("en", "zho"), "en", "zh-Hans", False),
+        (("en", "zho"), "en", "zh-Hant", True),
+        (("en", "cmn_Hant"), "en", "zh-Hant", False),
         (("no", "de"), "nb", "de", False),
         (("ar", "en"), "arz", "en", False),
     ],

@@ -45,6 +45,11 @@ from bakeoff.tasks.languages import language, single_language
         ("en_UK", "en", "English (United Kingdom)"),
         ("zh-yue", "yue", "Cantonese"),
         ("ns", "nso", "Northern Sotho"),
+        ("English (US)", "en", "English (United States)"),
+        ("English (UK)", "en", "English (United Kingdom)"),
+        ("Spanish (419)", "es", "Spanish (Latin America)"),
+        ("Portuguese (br)", "pt", "Portuguese (Brazil)"),
+        ("Serbian (Latn)", "sr", "Serbian (Latin)"),
     ],
 )
 def test_found(said: str, tag: str, name: str) -> None:
@@ -70,6 +75,9 @@ def test_found(said: str, tag: str, name: str) -> None:
         ("jp", "ja (Japanese)?"),
         ("cz", "cs (Czech)?"),
         ("Chinese (Elvish)", "Chinese"),
+        ("English (1)", "English"),
+        ("English (JJ)", "English"),
+        ("English (QQ)", "English"),
         ("xx", None),
         ("a", None),
         ("", None),
@@ -89,7 +97,7 @@ def test_refused_with_near_matches(said: str, near: str | None) -> None:
 
 NLLB = (
     "eng_Latn deu_Latn arb_Arab ary_Arab zho_Hans zho_Hant swh_Latn nob_Latn zsm_Latn pes_Arab "
-    "por_Latn srp_Cyrl tgl_Latn khk_Cyrl lvs_Latn pbt_Arab"
+    "por_Latn srp_Cyrl tgl_Latn khk_Cyrl lvs_Latn pbt_Arab prs_Arab aka_Latn twi_Latn"
 ).split()
 
 
@@ -128,6 +136,30 @@ NLLB = (
         ("Norwegian Bokmål", ["no"], "no"),
         ("fr-CA", ["fr", "fr_CA"], "fr_CA"),
         ("fr", ["fr_CA", "fr"], "fr"),
+        ("Dari", NLLB, "prs_Arab"),
+        ("prs", NLLB, "prs_Arab"),
+        ("fa-AF", NLLB, "prs_Arab"),
+        ("fa-IR", NLLB, "pes_Arab"),
+        ("Persian", ["prs_Arab", "pes_Arab"], "pes_Arab"),
+        ("Dari", ["fas", "prs"], "prs"),
+        ("Dari", ["fa"], "fa"),
+        ("Twi", NLLB, "twi_Latn"),
+        ("Akan", NLLB, "aka_Latn"),
+        ("sr-Latn", ["sr"], None),
+        ("sr-Latn", ["srp"], None),
+        ("sr-Latn", ["sr", "srp_Latn"], "srp_Latn"),
+        ("sr-Cyrl", ["sr"], "sr"),
+        ("sr-ME", ["sr"], None),
+        ("deu_Cyrl", ["de"], None),
+        ("deu_Cyrl", ["de_XX"], None),
+        ("zh-Hans", ["zh"], "zh"),
+        ("zh-Hant", ["zh"], None),
+        ("zh-TW", ["zh"], None),
+        ("jpn_Jpan", ["ja"], "ja"),
+        ("kor_Hang", ["ko"], "ko"),
+        ("kor_Hang", ["ko_KR"], "ko_KR"),
+        ("acm_Arab", ["acm"], "acm"),
+        ("azb_Arab", ["azb"], "azb"),
     ],
 )
 def test_as_a_tokenizer_spells_it(said: str, codes: list[str], code: str | None) -> None:
@@ -162,7 +194,7 @@ def test_every_language_of_the_library_is_found_by_code_and_by_name(
 @pytest.mark.parametrize(
     ("one", "other", "akin"),
     [
-        ("pt-PT", "pt-BR", True), ("zh-Hant", "cmn", True), ("nb", "no", True),
+        ("pt-PT", "pt-BR", True), ("zh-Hans", "cmn", True), ("nb", "no", True),
         ("arz", "ar", True), ("hr", "bs", True), ("fil", "tl", True),
         ("de", "en", False), ("es", "ca", False), ("da", "no", False), ("yue", "zh", False),
     ],
@@ -172,6 +204,21 @@ def test_which_languages_a_model_for_another_may_be_asked_for(
 ) -> None:
     assert language(one).akin(language(other)) is akin
     assert language(other).akin(language(one)) is akin
+
+
+@pytest.mark.parametrize(
+    ("made_for", "asked", "akin"),
+    [
+        ("de", "deu_Cyrl", False), ("de", "deu_Latn", True), ("sr", "sr-Latn", False),
+        ("sr", "sr-Cyrl", True), ("sr-Latn", "sr-Latn", True), ("sr-Latn", "sr", True),
+        ("cmn", "zh-Hant", False), ("zh-Hant", "zh-Hans", False), ("zh-Hant", "cmn", True),
+        ("ko", "kor_Hang", True), ("ar", "arz_Arab", True), ("acm", "acm_Arab", True),
+    ],
+)  # fmt: skip
+def test_another_script_that_was_named_is_another_language(
+    made_for: str, asked: str, akin: bool
+) -> None:
+    assert language(made_for).akin(language(asked)) is akin
 
 
 @pytest.mark.parametrize("code", ["roa", "mul", "sh", "ROMANCE", "NORTH_EU", "cat_oci_spa", "zhx"])

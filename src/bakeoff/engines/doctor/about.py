@@ -64,15 +64,17 @@ def route_lines(routes: Iterable[RouteTaken], chosen: bool) -> Iterator[Finding]
     Args:
         routes: what was taken.
         chosen: whether the reference itself names an engine or its arithmetic: that it does not do
-            everything is then no fault.
+            everything is then no fault; that it does nothing is one all the same.
     """
+    routes = list(routes)
+    idle = all(one.engine is None for one in routes)
     groups: dict[tuple[str | None, str], list[str]] = {}
     for one in routes:
         groups.setdefault((one.engine, one.why), []).append(one.request)
     for (engine, why), requests in groups.items():
         asked = ", ".join(requests)
         value = f"{engine or 'none'} for {asked}: {why}"
-        if engine is None and not chosen:
+        if engine is None and (idle or not chosen):
             yield Finding("no-engine", "problem", "engine taken", value, _HINT)
         else:
             yield Finding("route", "ok", "engine taken", value)

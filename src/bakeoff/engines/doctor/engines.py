@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from bakeoff.core.errors import BakeoffError, OutOfMemory
+from bakeoff.core.errors import BakeoffError, ModelLoadFailed, OutOfMemory
 from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.ports import Engine
 from bakeoff.core.requests import GenerateRequest, Prompt, ScoreRequest, Text
@@ -32,7 +32,8 @@ class Course:
         options: for the engines.
         reference: what they are compared with, or None where there is nothing to compare.
         prompts: what they are timed on; empty: not timed.
-        replaceable: whether another engine takes the place of one that does not fit into memory.
+        replaceable: whether another engine takes the place of one that does not fit into memory, or
+            refuses the model for what its conversion computes.
     """
 
     facts: ModelFacts
@@ -46,7 +47,7 @@ async def examine(exam: EngineExam, course: Course) -> tuple[EngineExam, list[Fi
     """Open an engine, put it through the course, and close it."""
     try:
         done = await _put_through(exam, course)
-    except OutOfMemory as error:
+    except (OutOfMemory, ModelLoadFailed) as error:
         if not course.replaceable:
             return exam, [_fails(exam, error)]
         value = f"cannot run it here: {one_line(error)}"

@@ -32,6 +32,7 @@ FAULTS: dict[str, str] = {
     "end-marker-missing": "What ends a turn in the chat template is not in the end-of-sequence "
     "set: other tools let the model run on.",
     "no-end": "The checkpoint names no end-of-sequence token: texts run to their limit.",
+    "end-beyond-vocabulary": "A token is named as the end that the model does not have.",
     "pad-is-end": "Padding and end are one token, and prompts hold it: a mask made from the "
     "padding's id hides real tokens.",
     "tokenizer-beyond-embeddings": "The tokenizer gives ids for which the model has no embedding: "

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from bakeoff.engines.families import learned, m2m100, relative, sinusoidal
+from bakeoff.engines.families import decoders, learned, m2m100, relative, sinusoidal
+
+DECODERS = decoders.FAMILIES
+"""Decoder-only families that need nothing."""
 
 
 class Positions(Protocol):

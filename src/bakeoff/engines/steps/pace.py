@@ -15,8 +15,9 @@ class Pace:
         rows: most sequences at once of the lane `batch`. The better lanes may have half as many
             again (`chat`), or twice as many (`edit`), so that a full batch does not hold them up.
         tokens: most sequences times the longest of them.
-        chunk: tokens of prompts that are read between two steps, while others write.
-        gulp: the same where nobody writes.
+        chunk: tokens of prompts that are read between two steps, while others are followed as
+            they write.
+        gulp: the same where nobody writes, or nobody looks.
         reserve: new tokens for which room must be left before another sequence joins.
     """
 

@@ -123,7 +123,9 @@ class Scheduler:
 
     @property
     def _budget(self) -> int:
-        return self.pace.chunk if self._writing else self.pace.gulp
+        """Tokens to read now: few where somebody would notice the pause."""
+        watched = any(seq.watched for seq in self._writing)
+        return self.pace.chunk if watched else self.pace.gulp
 
     # reading
 

@@ -103,6 +103,11 @@ class Seq:
         return self.row.length + len(self.ids)
 
     @property
+    def watched(self) -> bool:
+        """Whether somebody follows its text as it comes, or waits for it."""
+        return self.sink.show is not None or self.row.lane != "batch"
+
+    @property
     def stopped(self) -> bool:
         """Whether it is to stop, from outside or by its deadline."""
         return self.control.stopped(self.row.id) or self.row.late(time.perf_counter())

@@ -81,14 +81,14 @@ class PromptReader:
         return read._replace(ids=[self.begin()])
 
     def begin(self) -> int:
-        """The token that stands for an empty text.
+        """The token that stands for an empty text, as lm-evaluation-harness has it.
 
         Raises:
             InvalidRequest: the model has none.
         """
-        begin = self.special.bos
+        begin, own = self.special.bos, self.tokenizer.eos_token_id
         if begin is None:
-            begin = min(self.special.end, default=None)
+            begin = own if own in self.special.end else min(self.special.end, default=None)
         if begin is None:
             raise InvalidRequest("the prompt is empty: write at least one character")
         return begin

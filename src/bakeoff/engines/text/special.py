@@ -64,6 +64,7 @@ class Special:
         places = (said, config)
         end = _ids(getattr(place, "eos_token_id", None) for place in places)
         end |= _ids([tokenizer.eos_token_id])
+        end = frozenset(token for token in end if token < vocabulary)  # no model writes the others
         bos = _one("bos_token_id", *places, tokenizer)
         start = _one("decoder_start_token_id", *places)
         pad = _one("pad_token_id", tokenizer, *places)

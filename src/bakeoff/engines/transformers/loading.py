@@ -17,7 +17,7 @@ from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.rows import Notice
 from bakeoff.engines.cache import bakeoff_home
 from bakeoff.engines.decoding import KEPT
-from bakeoff.engines.facts import find
+from bakeoff.engines.facts import check_unchanged, find
 from bakeoff.engines.footprint import advice, check_fits, estimate, size
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.pooling import Pooling, read_pooling
@@ -95,6 +95,7 @@ def load_model(facts: ModelFacts, options: EngineOptions) -> Loaded:
         if files.lease is not None:
             held.callback(files.lease.release)
         loaded = _loaded(_Job(facts, files, placement, options, held))
+        check_unchanged(facts, source)
     except BakeoffError:
         held.close()
         raise

@@ -210,3 +210,9 @@ def test_a_gguf_file_is_converted_and_its_own_conversion_may_go(home: Path, tmp_
     again = opened(found)
     assert [one.token_ids for one in run(again.generate(asks))] == made
     run(again.close())
+
+
+def test_positions_that_turn_in_part_are_found_out(home: Path) -> None:
+    """The converter knows no partial rotation for Phi-3, so that its numbers are others."""
+    with pytest.raises(ModelLoadFailed, match="other log-probabilities"):
+        opened(facts(zoo_path("phi3")))

@@ -7,7 +7,18 @@ import shutil
 import pytest
 from safetensors.torch import load_file, save_file
 
-from tests.unit.engines.doctor.patients import copied, edited, examined, faults, found, templated
+from bakeoff.core.modelref import ModelRef
+from bakeoff.engines.doctor.examine import diagnose
+from tests.unit.engines.doctor.patients import (
+    FILES,
+    copied,
+    edited,
+    examined,
+    faults,
+    found,
+    templated,
+)
+from tests.zoo import zoo_path
 
 pytestmark = pytest.mark.torch
 
@@ -169,3 +180,16 @@ def test_a_check_that_breaks_is_a_finding(llama, monkeypatch):
     monkeypatch.setattr("bakeoff.engines.doctor.checks.bos._who", lambda *a: 1 / 0)
     one = found(examined(llama), "check-failed")
     assert (one.what, one.value) == ("check bos", "ZeroDivisionError: division by zero")
+
+
+def test_an_end_that_the_model_does_not_have_is_named(tmp_path):
+    path = edited(copied("gpt2", tmp_path), "generation_config.json", eos_token_id=[0, 99999])
+    said = examined(path)
+    assert faults(said) == {"end-beyond-vocabulary"}
+    assert "99999 (generation_config)" in found(said, "end-beyond-vocabulary").value
+
+
+def test_options_that_no_engine_takes_are_a_problem_though_they_were_chosen():
+    ref = ModelRef.parse(str(zoo_path("t5")), compute_type="int8", torch_dtype="bfloat16")
+    said = diagnose(ref, FILES)
+    assert (faults(said), said.status) == ({"no-engine"}, "problem")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import warnings
@@ -15,7 +16,9 @@ from safetensors.torch import load_file, save_file
 
 from bakeoff.core.errors import BakeoffError, ModelLoadFailed, OutOfMemory, UnsupportedOption
 from bakeoff.core.modelref import ModelRef
-from bakeoff.engines import describe
+from bakeoff.core.outputs import Completion
+from bakeoff.core.requests import GenerateRequest, GenerationParams, Text
+from bakeoff.engines import describe, open_engine
 from bakeoff.engines.decoding import KEPT
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.transformers import devices
@@ -183,3 +186,39 @@ def test_what_the_library_raises_becomes_an_error_of_the_model(
     monkeypatch.setattr(transformers.AutoModelForSeq2SeqLM, "from_pretrained", fail)
     with pytest.raises(wanted, match="zoo/bart"):
         load(zoo_path("bart"))
+
+
+@pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
+def test_files_that_change_before_they_are_loaded_are_refused(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BAKEOFF_HOME", str(tmp_path / "home"))
+    folder = copy("t5", tmp_path / "model")
+    facts = describe(ModelRef.parse(str(folder), engine=engine))
+    weights = folder / "model.safetensors"
+    true = weights.read_bytes()
+    changed = {name: one + 0.5 for name, one in load_file(weights).items()}
+    save_file(changed, weights, metadata={"format": "pt"})
+    options = EngineOptions(threads=1)
+    with pytest.raises(ModelLoadFailed, match="changed while"):
+        asyncio.run(open_engine(engine, facts, options))
+    weights.write_bytes(true)
+    asyncio.run(asyncio.run(open_engine(engine, facts, options)).close())
+
+
+@pytest.mark.parametrize("ends", [[0, 99999], 99999])
+def test_an_end_that_the_model_does_not_have_is_never_written(ends: Any, tmp_path: Path) -> None:
+    folder = copy("gpt2", tmp_path / "model")
+    rewrite(folder / "generation_config.json", eos_token_id=ends)
+    facts = describe(ModelRef.parse(str(folder)))
+
+    async def text() -> Any:
+        engine = await open_engine("transformers", facts, EngineOptions(threads=1))
+        params = GenerationParams(max_new_tokens=8, min_new_tokens=5)
+        found = await engine.generate([GenerateRequest("a", Text("1 ring ->"), params)])
+        await engine.close()
+        return found[0]
+
+    made = asyncio.run(text())
+    assert isinstance(made, Completion), made
+    assert len(made.token_ids) == 8

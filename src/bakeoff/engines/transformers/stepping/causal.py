@@ -137,7 +137,7 @@ class CausalSteps:
             [self.pad] * (most - count) + list(seq.reading[seq.read : seq.read + count])
             for seq, count in zip(group, counts, strict=True)
         ]
-        logits = self._forward(columns, ids, counts)
+        logits = self.forward(columns, ids, counts)
         for line, (seq, count) in enumerate(zip(group, counts, strict=True)):
             seq.read += count
             if not seq.unread:
@@ -151,10 +151,15 @@ class CausalSteps:
         """See `StepModel.decode`."""
         ids = [[seq.ids[-1]] for seq in self._lines]
         with torch.inference_mode():
-            logits = self._forward(self._batch, ids, [1] * len(ids))
+            logits = self.forward(self._batch, ids, [1] * len(ids))
         return Step(tuple(self._lines), logits)
 
-    def _forward(self, columns: Columns, ids: list[list[int]], counts: Sequence[int]) -> Any:
+    def forward(self, columns: Columns, ids: list[list[int]], counts: Sequence[int]) -> Any:
+        """One pass over tokens that are padded on the left; `counts` are real in each row.
+
+        Returns:
+            The logits behind the last token of each row.
+        """
         mask = columns.ready(counts)
         most = max(counts)
         arguments: dict[str, Any] = {self._calls.cache: columns.cache, "use_cache": True}
