@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from bakeoff.core.errors import InvalidRequest
 
 Lane = Literal["edit", "chat", "batch"]
+LANES: tuple[Lane, ...] = get_args(Lane)
+"""Best first."""
 Truncate = Literal["refuse", "cut"]
 
 DEFAULT_MAX_NEW_TOKENS = 256

@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from bakeoff.core.errors import ServerBusy
-from bakeoff.core.requests import Lane
+from bakeoff.core.requests import LANES, Lane
 
-LANES: tuple[Lane, ...] = ("edit", "chat", "batch")
 _FAIR = 4
 """Every so many places, the one who waits longest is let in, whatever the lane."""
 

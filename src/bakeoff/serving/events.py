@@ -42,6 +42,11 @@ class Wire:
     failed: Callable[[Problem], bytes]
     pulse: bytes = b""
 
+    @classmethod
+    def server_sent(cls, failed: Callable[[Problem], bytes]) -> Wire:
+        """Server-sent events; `failed` gives an event's line."""
+        return cls("text/event-stream", lambda problem: failed(problem) + b"\n\n", b": waiting\n\n")
+
 
 async def whole(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """The result of `work`, which is cancelled if the client leaves.

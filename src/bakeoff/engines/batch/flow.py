@@ -80,17 +80,7 @@ class Flow(Generic[Q, R, O]):
                 future.cancel()
 
     async def _window(self, window: Sequence[tuple[Q, float]]) -> AsyncGenerator[O | Failure, None]:
-        taken = []
-        for request, at in window:
-            refusal = self._steps.refuse(request)
-            if refusal is None:
-                taken.append((request, at))
-            else:
-                yield Failure.of(request.id, refusal)
-        try:
-            rows, failures = await self._thread.run(lambda: self._steps.prepare(taken))
-        except EngineClosed as error:
-            rows, failures = [], [Failure.of(request.id, error) for request, _ in taken]
+        rows, failures = await taken_in(self._thread, self._steps, window)
         for failure in failures:
             yield failure
         for batch in self._steps.plan(rows):
@@ -117,11 +107,33 @@ class Flow(Generic[Q, R, O]):
         try:
             return [*await asyncio.wrap_future(future)]
         except EngineClosed as error:
-            ids = dict.fromkeys(row.id for row in batch)
-            return [Failure.of(request_id, error) for request_id in ids]
+            return [*failures_of(batch, error)]
         except asyncio.CancelledError:
             future.cancel()
             raise
+
+
+async def taken_in(
+    thread: ComputeThread, steps: Steps[Q, R, O], window: Sequence[tuple[Q, float]]
+) -> tuple[list[R], list[Failure]]:
+    """The rows of a window, and the failures of what is refused or cannot be read."""
+    taken, failures = [], []
+    for request, at in window:
+        refusal = steps.refuse(request)
+        if refusal is None:
+            taken.append((request, at))
+        else:
+            failures.append(Failure.of(request.id, refusal))
+    try:
+        rows, unreadable = await thread.run(lambda: steps.prepare(taken))
+    except EngineClosed as error:
+        rows, unreadable = [], [Failure.of(request.id, error) for request, _ in taken]
+    return rows, failures + unreadable
+
+
+def failures_of(rows: Sequence[HasId], error: BakeoffError) -> list[Failure]:
+    """One failure for each request that these rows belong to."""
+    return [Failure.of(one, error) for one in dict.fromkeys(row.id for row in rows)]
 
 
 async def windows(

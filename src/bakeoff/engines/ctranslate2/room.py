@@ -34,13 +34,13 @@ from bakeoff.engines.footprint import (
     size,
 )
 from bakeoff.engines.machine import available_memory, memory_ran_out
-from bakeoff.engines.stock import cache_bytes_per_token
+from bakeoff.engines.stock import DTYPE_BYTES, cache_bytes_per_token
 
 _SIGNS = (
     "bad_alloc", "out of memory", "not enough memory", "cannot allocate", "can't allocate",
 )  # fmt: skip
 """Of the library, and of torch while a model is converted."""
-_BYTES = {FLOAT32: 4, "int16": 2, "float16": 2, "bfloat16": 2}
+_BYTES = {**DTYPE_BYTES, "int16": 2}
 """Of a number; whatever else there is computes in 8 bits."""
 _COPIED = {FLOAT32: 0.8}
 _COPIED_REDUCED = 0.5

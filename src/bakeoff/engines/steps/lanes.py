@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from bakeoff.core.requests import Lane
+from bakeoff.core.requests import LANES
 from bakeoff.engines.steps.sequence import Seq
 
-ORDER: tuple[Lane, ...] = ("edit", "chat", "batch")
-"""Best first."""
 FAIR = 4
 """Every so many, the one that has waited longest is next, whatever its lane."""
 
 
 def rank(seq: Seq) -> int:
     """0 is the best lane."""
-    return ORDER.index(seq.row.lane)
+    return LANES.index(seq.row.lane)
 
 
 class Lanes:
     """A queue for each lane; nobody waits for ever."""
 
     def __init__(self) -> None:
-        self._queues: tuple[deque[Seq], ...] = tuple(deque() for _ in ORDER)
+        self._queues: tuple[deque[Seq], ...] = tuple(deque() for _ in LANES)
         self._taken = 0
 
     def __len__(self) -> int:

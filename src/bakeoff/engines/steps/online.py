@@ -10,10 +10,10 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from bakeoff.core.errors import BakeoffError, EngineClosed
+from bakeoff.core.errors import BakeoffError
 from bakeoff.core.outputs import Completion, Failure, TokenChunk
 from bakeoff.core.requests import GenerateRequest
-from bakeoff.engines.batch.flow import Steps, windows
+from bakeoff.engines.batch.flow import Steps, failures_of, taken_in, windows
 from bakeoff.engines.batch.rows import Arrived, Control, Row
 from bakeoff.engines.steps.loop import Loop
 from bakeoff.engines.steps.sequence import Seq, Sink
@@ -155,25 +155,14 @@ class _Call:
             self.queue.put_nowait(None)
 
     async def _window(self, window: Sequence[tuple[GenerateRequest, float]]) -> None:
-        taken, outcomes = [], list[Outcome]()
-        for request, at in window:
-            refusal = self.online.steps.refuse(request)
-            if refusal is None:
-                taken.append((request, at))
-            else:
-                outcomes.append(Failure.of(request.id, refusal))
-        try:
-            prepare = self.online.steps.prepare
-            rows, failures = await self.online.thread.run(lambda: prepare(taken))
-        except EngineClosed as error:
-            rows, failures = [], [Failure.of(request.id, error) for request, _ in taken]
-        self.queue.put_nowait([*outcomes, *failures])
+        rows, failures = await taken_in(self.online.thread, self.online.steps, window)
+        self.queue.put_nowait([*failures])
         self._left += len(rows)
-        self._enter([row for row in rows if self.online.stepped(row)])
+        await self._enter([row for row in rows if self.online.stepped(row)])
         for batch in self.online.steps.plan([r for r in rows if not self.online.stepped(r)]):
             await self._batch(batch)
 
-    def _enter(self, rows: list[Row]) -> None:
+    async def _enter(self, rows: list[Row]) -> None:
         """Hand rows to the loop, the longest first: rows of like length share columns."""
         if not rows:
             return
@@ -183,41 +172,19 @@ class _Call:
             writes.seq(row, self.control, Whole(row, self.control, lambda made: give(made, 1)))
             for row in sorted(rows, key=lambda row: -row.length)
         ]
-        self._submit(rows, lambda: loop.add(seqs), give)
+        try:
+            await self.online.thread.run(lambda: loop.add(seqs))
+        except BakeoffError as error:
+            self._given([*failures_of(rows, error)], len(rows))
 
     async def _batch(self, rows: list[Row]) -> None:
         """Hand rows to the library's own decoding, behind the batch that runs now."""
-        compute, give, ended = self.online.steps.compute, self._giving(), asyncio.Event()
-        loop = asyncio.get_running_loop()
-
-        def run() -> None:
-            give(compute(rows, self.control), len(rows))
-
-        def done(_: object) -> None:
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(ended.set)
-
-        self._submit(rows, run, give).add_done_callback(done)
-        await ended.wait()
-
-    def _submit(
-        self, rows: list[Row], job: Callable[[], None], give: Callable[[list[Outcome], int], None]
-    ) -> Future[None]:
-        """Put a job for these rows in line; where it fails, they do."""
-
-        def done(future: Future[None]) -> None:
-            error = None if future.cancelled() else future.exception()
-            if isinstance(error, BakeoffError):
-                failures = [Failure.of(one, error) for one in dict.fromkeys(r.id for r in rows)]
-                give([*failures], len(rows))
-
+        compute = self.online.steps.compute
         try:
-            future = self.online.thread.submit(job)
-        except EngineClosed as error:
-            future = Future()
-            future.set_exception(error)
-        future.add_done_callback(done)
-        return future
+            outcomes = await self.online.thread.run(lambda: compute(rows, self.control))
+        except BakeoffError as error:
+            outcomes = [*failures_of(rows, error)]
+        self._given(outcomes, len(rows))
 
     def _giving(self) -> Callable[[list[Outcome], int], None]:
         loop = asyncio.get_running_loop()

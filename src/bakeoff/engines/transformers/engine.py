@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, ClassVar
@@ -121,11 +120,6 @@ class TransformersEngine(BatchEngine):
         wrong = ["num_beams"] if params.sampled else []
         wrong += ["n"] if (params.n or 1) > beams else []
         return wrong + (["logprobs"] if request.logprobs is not None else [])
-
-    async def close(self) -> None:
-        """See `Engine.close`."""
-        await super().close()
-        await asyncio.to_thread(self._worker.loaded.held.close)
 
 
 def _stepped(row: Row) -> bool:

@@ -130,7 +130,8 @@ class Worker:
         return str(self.loaded.tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def close(self) -> None:
-        """Nothing: the model goes with the last reference to it."""
+        """Give back what lies outside memory; the model goes with the last reference to it."""
+        self.loaded.held.close()
 
     def unsupported(self, request: PredictRequest) -> list[str]:
         """What an encoder cannot honour; reads no tensor, so any thread may ask."""

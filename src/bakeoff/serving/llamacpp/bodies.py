@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from bakeoff.serving.body import EMPTY, NEVER, NOT_SET, Body
 from bakeoff.serving.openai.bodies import Sampling, TokenId
+from bakeoff.serving.spelling import LlamaDecoding
 
 NAMES = {
     "max_tokens": "n_predict",
@@ -19,7 +20,7 @@ NAMES = {
 """OpenAI's field -> the same here."""
 
 
-class LlamaSampling(Body):
+class LlamaSampling(LlamaDecoding):
     """What `/completion` and `/infill` have in common."""
 
     refused: ClassVar[dict[str, Any]] = {
@@ -40,15 +41,6 @@ class LlamaSampling(Body):
     model: str | None = None
     stream: bool | None = None
     n_predict: int | None = Field(None, ge=-2)
-    temperature: float | None = Field(None, ge=0, le=100)
-    top_k: int | None = Field(None, ge=-1, le=10**9)
-    top_p: float | None = Field(None, ge=0, le=1)
-    min_p: float | None = Field(None, ge=0, le=1)
-    repeat_penalty: float | None = Field(None, gt=0, le=1000)
-    frequency_penalty: float | None = Field(None, ge=-2, le=2)
-    presence_penalty: float | None = Field(None, ge=-2, le=2)
-    seed: int | None = None
-    stop: list[str] | str | None = None
     n_probs: int | None = Field(None, ge=0)
     logit_bias: list[tuple[TokenId, float | bool]] | dict[TokenId, float] | None = None
     cache_prompt: bool | None = None
@@ -57,30 +49,10 @@ class LlamaSampling(Body):
     t_max_predict_ms: int | None = None
     return_tokens: bool | None = None
 
-    @field_validator("stop", mode="before")
-    @classmethod
-    def _stop_is_text(cls, value: Any) -> Any:
-        texts = value if isinstance(value, list) else [value]
-        if value is not None and any(not isinstance(one, str) for one in texts):
-            raise ValueError("has to be a list of texts")
-        return [one for one in texts if one] if value is not None else None
-
     def sampling(self) -> Sampling:
         """The same as OpenAI's clients would say it."""
-        endless = self.n_predict is None or self.n_predict < 0
-        return Sampling(
-            max_tokens=None if endless else self.n_predict,
-            temperature=self.temperature,
-            top_p=self.top_p,
-            top_k=self.top_k,
-            min_p=self.min_p,
-            frequency_penalty=self.frequency_penalty,
-            presence_penalty=self.presence_penalty,
-            repetition_penalty=self.repeat_penalty,
-            seed=None if self.seed is None or self.seed < 0 else self.seed,
-            stop=self.stop,
-            logit_bias=self._biases(),
-        )
+        seed = None if self.seed is None or self.seed < 0 else self.seed
+        return self.said(self.n_predict, seed=seed, logit_bias=self._biases())
 
     def _biases(self) -> dict[int, float] | None:
         """`false` bans a token; what is beyond OpenAI's range means no more than its end."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from bakeoff.serving.body import EMPTY, NOT_SET, Body
 from bakeoff.serving.openai.bodies import ChatMessage, Sampling
+from bakeoff.serving.spelling import LlamaDecoding
 
 NAMES = {
     "max_tokens": "options.num_predict",
@@ -18,7 +19,7 @@ NAMES = {
 """OpenAI's field -> the same here."""
 
 
-class Options(Body):
+class Options(LlamaDecoding):
     """`options`: how to decode."""
 
     refused: ClassVar[dict[str, Any]] = {
@@ -28,39 +29,10 @@ class Options(Body):
     }
 
     num_predict: int | None = Field(None, ge=-2)
-    temperature: float | None = Field(None, ge=0, le=100)
-    top_k: int | None = Field(None, ge=-1, le=10**9)
-    top_p: float | None = Field(None, ge=0, le=1)
-    min_p: float | None = Field(None, ge=0, le=1)
-    repeat_penalty: float | None = Field(None, gt=0, le=1000)
-    frequency_penalty: float | None = Field(None, ge=-2, le=2)
-    presence_penalty: float | None = Field(None, ge=-2, le=2)
-    seed: int | None = None
-    stop: list[str] | str | None = None
-
-    @field_validator("stop", mode="before")
-    @classmethod
-    def _stop_is_text(cls, value: Any) -> Any:
-        texts = value if isinstance(value, list) else [value]
-        if value is not None and any(not isinstance(one, str) for one in texts):
-            raise ValueError("has to be a list of texts")
-        return [one for one in texts if one] if value is not None else None
 
     def sampling(self) -> Sampling:
         """The same as OpenAI's clients would say it."""
-        endless = self.num_predict is None or self.num_predict < 0
-        return Sampling(
-            max_tokens=None if endless else self.num_predict,
-            temperature=self.temperature,
-            top_p=self.top_p,
-            top_k=self.top_k,
-            min_p=self.min_p,
-            frequency_penalty=self.frequency_penalty,
-            presence_penalty=self.presence_penalty,
-            repetition_penalty=self.repeat_penalty,
-            seed=self.seed,
-            stop=self.stop,
-        )
+        return self.said(self.num_predict)
 
 
 class Asking(Body):

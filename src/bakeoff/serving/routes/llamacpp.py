@@ -42,11 +42,7 @@ from bakeoff.serving.routes.state import DeskOf, request_id, said_of, stream
 from bakeoff.serving.wording import Json, worded
 
 router = APIRouter()
-WIRE = Wire(
-    media_type="text/event-stream",
-    failed=lambda problem: b"data: " + bytes(worded("/completion", problem).body) + b"\n\n",
-    pulse=b": waiting\n\n",
-)
+WIRE = Wire.server_sent(lambda problem: b"data: " + bytes(worded("/completion", problem).body))
 
 
 @router.post("/completion", operation_id="llama_completion")

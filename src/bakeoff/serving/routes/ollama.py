@@ -38,7 +38,7 @@ from bakeoff.serving.openai.asking import (
     prompt_of,
 )
 from bakeoff.serving.openai.replies import finish_name
-from bakeoff.serving.routes.state import IGNORED, DeskOf, request_id, said_of, stream
+from bakeoff.serving.routes.state import DeskOf, request_id, said_of, stream
 from bakeoff.serving.wording import Json, json_bytes, worded
 
 router = APIRouter(prefix="/api")
@@ -172,7 +172,7 @@ async def _answer(
         said = body.decoding().sampling()
         params = params_of(said, asked, said.max_tokens, CHAT_TOKENS)
         ask = Ask(served, asked.requests([prompt], params, None))
-    headers = _ignored(body, desk)
+    headers = said_of(body, desk, body.decoding())
     if body.stream is not False:
         return await stream(request, WIRE, _lines(ask, teller, desk), headers)
     began = time.perf_counter()
@@ -180,13 +180,6 @@ async def _answer(
     seconds = Seconds(time.perf_counter() - began, made.timing.first_token or 0.0)
     reply = teller.last(made.text, finish_name(made.finish), made.usage, seconds)
     return Json(reply, 200, headers)
-
-
-def _ignored(body: Asking, desk: Desk) -> dict[str, str]:
-    """Fields of the body and of its options that mean nothing here."""
-    found = [said_of(one, desk).get(IGNORED) for one in (body, body.decoding())]
-    names = ", ".join(one for one in found if one)
-    return {IGNORED: names} if names else {}
 
 
 async def _lines(ask: Ask, teller: Teller, desk: Desk) -> AsyncGenerator[bytes, None]:

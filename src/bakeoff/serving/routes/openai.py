@@ -33,11 +33,7 @@ from bakeoff.serving.routes.state import DeskOf, request_id, said_of, stream
 from bakeoff.serving.wording import Json, error_object, json_bytes
 
 router = APIRouter()
-WIRE = Wire(
-    media_type="text/event-stream",
-    failed=lambda problem: b"data: " + json_bytes(error_object(problem)) + b"\n\n",
-    pulse=b": waiting\n\n",
-)
+WIRE = Wire.server_sent(lambda problem: b"data: " + json_bytes(error_object(problem)))
 
 
 @router.post("/v1/completions", operation_id="create_completion")

@@ -15,7 +15,7 @@ from bakeoff.serving.log import LOG, printable
 
 _NAMED = 20
 """Ignored fields that a header names at most."""
-IGNORED = "x-bakeoff-ignored"
+_IGNORED = "x-bakeoff-ignored"
 
 
 def _desk(request: Request) -> Desk:
@@ -32,15 +32,19 @@ def request_id(request: Request) -> str:
     return f"{request.scope['bakeoff.id'][:64]}-{id(request):x}"
 
 
-def said_of(body: Body, desk: Desk) -> dict[str, str]:
-    """The headers that tell what of a body was ignored; the log hears of each field once."""
-    names = [printable(name, 64) for name in body.ignored()[:_NAMED]]
-    if not names:
-        return {}
-    new = desk.new_fields(names)
-    if new:
-        LOG.warning("fields that are ignored: %s", ", ".join(new))
-    return {IGNORED: ", ".join(names)}
+def said_of(body: Body, desk: Desk, *inside: Body) -> dict[str, str]:
+    """The headers that tell what of a body, and of parts inside it, was ignored.
+
+    The log hears of each field once.
+    """
+    told: list[str] = []
+    for one in (body, *inside):
+        names = [printable(name, 64) for name in one.ignored()[:_NAMED]]
+        new = desk.new_fields(names)
+        if new:
+            LOG.warning("fields that are ignored: %s", ", ".join(new))
+        told += names
+    return {_IGNORED: ", ".join(told)} if told else {}
 
 
 async def stream(

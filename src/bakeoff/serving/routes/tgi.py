@@ -19,18 +19,14 @@ from bakeoff.serving.fields import called
 from bakeoff.serving.models import Served
 from bakeoff.serving.openai.asking import Asked, generates, params_of, prompt_of
 from bakeoff.serving.openai.logprobs import Pieces, token_ids
-from bakeoff.serving.routes.state import IGNORED, DeskOf, request_id, said_of, stream
+from bakeoff.serving.routes.state import DeskOf, request_id, said_of, stream
 from bakeoff.serving.tgi.bodies import NAMES, GenerateBody
 from bakeoff.serving.wording import Json, json_bytes, worded
 
 router = APIRouter()
 NEW_TOKENS = 100
 """Of a request that does not say how many, as that server has it."""
-WIRE = Wire(
-    media_type="text/event-stream",
-    failed=lambda problem: b"data:" + bytes(worded("/generate", problem).body) + b"\n\n",
-    pulse=b": waiting\n\n",
-)
+WIRE = Wire.server_sent(lambda problem: b"data:" + bytes(worded("/generate", problem).body))
 
 
 @router.post("/generate", operation_id="tgi_generate")
@@ -44,7 +40,7 @@ async def generate(body: GenerateBody, request: Request, desk: DeskOf) -> Respon
     if body.decoding().details or body.decoding().decoder_input_details:
         pieces = await served.pieces(token_ids(made))
         reply["details"] = await _details(body, ask, made, pieces)
-    return Json(reply, 200, _ignored(body, desk))
+    return Json(reply, 200, said_of(body, desk, body.decoding()))
 
 
 @router.post("/generate_stream", operation_id="tgi_generate_stream")
@@ -55,7 +51,9 @@ async def generate_stream(body: GenerateBody, request: Request, desk: DeskOf) ->
     # pieces of a stream carry no probabilities
     plain = tuple(replace(one, logprobs=None, prompt_logprobs=None) for one in ask.requests)
     ask = replace(ask, requests=plain)
-    return await stream(request, WIRE, _events(body, ask, desk), _ignored(body, desk))
+    return await stream(
+        request, WIRE, _events(body, ask, desk), said_of(body, desk, body.decoding())
+    )
 
 
 @router.get("/info", operation_id="tgi_info")
@@ -163,9 +161,3 @@ async def _events(body: GenerateBody, ask: Ask, desk: Desk) -> AsyncGenerator[by
                 event["generated_text"] = _full(body, text)
                 event["details"] = _end(chunk.finish, written, ask)
             yield b"data:" + json_bytes(event) + b"\n\n"
-
-
-def _ignored(body: GenerateBody, desk: Desk) -> dict[str, str]:
-    found = [said_of(one, desk).get(IGNORED) for one in (body, body.decoding())]
-    names = ", ".join(one for one in found if one)
-    return {IGNORED: names} if names else {}

@@ -63,15 +63,6 @@ def bart(engines):
     return engines[BART]
 
 
-@pytest.fixture
-def steps(llama):
-    """Counts forward passes of llama."""
-    count = []
-    handle = llama._worker.loaded.model.register_forward_hook(lambda *_: count.append(1))
-    yield count
-    handle.remove()
-
-
 def one(engine, request):
     return run(engine.generate([request]))[0]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,15 +30,6 @@ def engines():
 @pytest.fixture
 def llama(engines):
     return engines[LLAMA]
-
-
-@pytest.fixture
-def steps(llama):
-    """Counts forward passes of llama."""
-    count = []
-    handle = llama._worker.loaded.model.register_forward_hook(lambda *_: count.append(1))
-    yield count
-    handle.remove()
 
 
 @pytest.mark.parametrize("target", [LLAMA, BART], ids=lambda target: target.label)
@@ -163,3 +155,20 @@ def test_a_prompt_read_before_is_told_as_cached(llama):
     assert isinstance(first, Completion)
     assert first.text == second.text
     assert 0 < second.usage.cached < second.usage.prompt
+
+
+def test_a_fault_in_a_batch_is_raised_and_nobody_waits_for_ever(llama, monkeypatch):
+    def broken(rows, control):
+        raise RuntimeError("no such luck")
+
+    writer = llama._worker.writer
+    monkeypatch.setattr(
+        llama._worker, "_writer", SimpleNamespace(rows=writer.rows, complete=broken)
+    )
+
+    async def ask():
+        async with asyncio.timeout(20):
+            return await llama.generate([LLAMA.ask("1 ring")])
+
+    with pytest.raises(RuntimeError, match="no such luck"):
+        run(ask())

@@ -12,7 +12,7 @@ import torch
 from bakeoff.engines.steps.port import Step
 from bakeoff.engines.steps.prefixes import Prefixes
 from bakeoff.engines.steps.sequence import Seq
-from bakeoff.engines.transformers.stepping.columns import Columns, Part
+from bakeoff.engines.transformers.stepping.columns import Columns, Part, give_up
 
 ALIKE = 0.8
 """Prompts are read in one pass where at most a fifth of it is padding."""
@@ -190,6 +190,4 @@ class CausalSteps:
             self._keep(seq, self._batch, line)
             with torch.inference_mode():
                 self._batch.leave(line)
-            last = self._lines.pop()
-            if line < len(self._lines):
-                self._lines[line] = last
+            give_up(self._lines, line)

@@ -9,11 +9,12 @@ relative positions hold, for this is how it pads prompts itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
+T = TypeVar("T")
 _SPARE = 0.25
 """Columns added beyond what is needed, as a share, so that growing is rare."""
 _LEAST_SPARE = 64
@@ -242,6 +243,13 @@ class Columns:
         if self.width:
             moved[: self.lines, :, new] = buffer[: self.lines, :, old]
         return moved
+
+
+def give_up(rows: list[T], line: int) -> None:
+    """The same as `Columns.leave` for what stands for the rows: the last one takes the line."""
+    last = rows.pop()
+    if line < len(rows):
+        rows[line] = last
 
 
 def part_bytes(part: Part) -> int:

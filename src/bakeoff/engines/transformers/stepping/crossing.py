@@ -14,7 +14,7 @@ from bakeoff.engines.families import Positions
 from bakeoff.engines.steps.port import Step
 from bakeoff.engines.steps.sequence import Seq
 from bakeoff.engines.transformers.stepping.causal import ALIKE, Calls
-from bakeoff.engines.transformers.stepping.columns import Columns
+from bakeoff.engines.transformers.stepping.columns import Columns, give_up
 
 
 @dataclass(eq=False)
@@ -136,6 +136,4 @@ class CrossingSteps:
             with torch.inference_mode():
                 self._own.leave(line)
                 self._source.leave(line)
-            last = self._lines.pop()
-            if line < len(self._lines):
-                self._lines[line] = last
+            give_up(self._lines, line)
