@@ -72,12 +72,19 @@ async def _compare(ref: ModelRef, load: str, threads: int, scale: float) -> tupl
 
 
 async def engine_speed(engine: Engine, rows: list[GenerateRequest]) -> float:
-    """New tokens a second."""
+    """New tokens a second.
+
+    Raises:
+        ValueError: a row failed: the rate would be that of the others.
+    """
     started = time.perf_counter()
     outcomes = await engine.generate(rows)
     seconds = time.perf_counter() - started
-    tokens = sum(len(o.token_ids) for o in outcomes if isinstance(o, Completion))
-    return tokens / seconds
+    made = [outcome for outcome in outcomes if isinstance(outcome, Completion)]
+    if len(made) < len(rows):
+        failed = next(one for one in outcomes if not isinstance(one, Completion))
+        raise ValueError(f"{len(rows) - len(made)} of {len(rows)} rows failed: {failed.message}")
+    return sum(len(one.token_ids) for one in made) / seconds
 
 
 class OneByOne:
