@@ -107,6 +107,7 @@ def test_no_body_makes_the_server_fail(server, path):
     @example(body={"model": "fim", "input_prefix": "x", "prompt": "x", "tokens": [1]})
     @example(body={"model": "seq", "input": "hello"})
     @example(body={"model": "encoder", "input": ["x"], "messages": []})
+    @example(body={"messages": []})
     def send(body):
         answer = server.http.post(
             path, content=json.dumps(body), headers={"content-type": "application/json"}

@@ -39,6 +39,7 @@ HINTS = {
 }
 """Field -> what to do where it is refused."""
 _OTHERWISE = "leave `engine: auto`, which takes transformers"
+_AS_WELL = "; leave out compute_type as well: it asks for ctranslate2"
 _HONOURED = frozenset({"bad_words_ids", "suppress_tokens", START_IS_END})
 """Of `ModelFacts.settings`: what the engine does as transformers does."""
 _NEUTRAL: dict[str, tuple[object, ...]] = {
@@ -95,7 +96,7 @@ def why_not(facts: ModelFacts, needs: Needs) -> str | None:
 
     The sentence names what to write instead.
     """
-    also = " and drop compute_type, which asks for ctranslate2" if facts.ref.compute_type else ""
+    also = _AS_WELL if facts.ref.compute_type else ""
     reason = _model(facts) or _loading(facts.ref, facts)
     if reason is not None:
         return f"{reason}; {_OTHERWISE}{also}"

@@ -8,7 +8,7 @@ holds for every conversation. docs/chat-templates.md lists the decisions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -25,8 +25,6 @@ Render = Callable[[Turns, bool], str]
 _SYSTEM, _USER, _OTHER = "zqrule", "zqhello", "zqagain"
 _ANSWER = "zq answer qz"
 _NONE = re.compile(r"\bNone\b")
-_MEANT = re.compile(r"[A-Za-z,]\s+None\b|\bNone\s+[A-Za-z]")
-"""The word within a sentence that the template's author wrote."""
 _BLANK = "\n\n"
 
 
@@ -151,18 +149,24 @@ class _Study:
 
     def _check_none(self, plain: str, system: bool) -> None:
         """The word None where nothing was given, as an f-string would print it."""
-        if not _NONE.search(plain) or _MEANT.search(_literals(self._source)):
+        if not self._prints_none(plain):
             return
         told = self._asked(("system", _SYSTEM), ("user", _USER)) if system else None
-        if told is None or _NONE.search(told):
+        if told is None or self._prints_none(told):
             self._tell("template-prints-none", "the chat template writes None into each prompt")
             return
         self._opens = True
         again = self._asked(("user", _USER))
-        self._opens = again is not None and not _NONE.search(again)
+        self._opens = again is not None and not self._prints_none(again)
         done = "it is given an empty one" if self._opens else "give one"
         text = f"the chat template writes None where there is no system message: {done}"
         self._tell("template-prints-none", text)
+
+    def _prints_none(self, text: str) -> bool:
+        """Whether the word stands where the template's author did not write it."""
+        for line in _meant(self._source):
+            text = text.replace(line, "")
+        return _NONE.search(text) is not None
 
     def _closing(self) -> tuple[str, str | None]:
         text = self._asked(("user", _USER), ("assistant", _ANSWER))
@@ -208,10 +212,17 @@ class _Study:
         self._notices.append(Notice(code, text))
 
 
-def _literals(source: str) -> str:
-    """What a template writes as it stands."""
+def _meant(source: str) -> Iterator[str]:
+    """The lines with the word None that a template writes as they stand, the longest first.
+
+    A string that is this word and nothing else stands for something that was not given.
+    """
     tokens = jinja2.Environment().lex(source)
-    return "\n".join(text for _, kind, text in tokens if kind in ("data", "string"))
+    texts = [text for _, kind, text in tokens if kind in ("data", "string")]
+    parts = [text.replace("\\n", "\n").strip("'\"") for text in texts]
+    lines = {line.strip() for part in parts for line in part.splitlines()}
+    kept = (line for line in lines if _NONE.search(line) and line != "None")
+    return iter(sorted(kept, key=len, reverse=True))
 
 
 def _folded(turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -12,7 +12,8 @@ from bakeoff.engines.text.chat import rules_of
 _BYTE = re.compile(r"^<0x[0-9A-Fa-f]{2}>$")
 _BY_START = ("MBartTokenizer", "MBartTokenizerFast")
 """mBART's decoder starts with the language; mBART-50, NLLB and M2M100 write it first."""
-_MARKER = re.compile(r"^[<\[]\S{1,40}[>\]]$")
+_MARKER = re.compile(r"^(?:<{1,2}[^<>\s]{1,38}>{1,2}|\[{1,2}[^\[\]\s]{1,38}\]{1,2})")
+"""One marker: what follows it may be the next turn's, which a prompt opens by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +113,9 @@ def _one(name: str, *places: Any) -> int | None:
 
 def _turn(tokenizer: Any, behind: str) -> tuple[frozenset[int], tuple[str, ...]]:
     """The token that ends the assistant's turn, or its spelling where there is no such token."""
-    marker = re.split(r"\s", behind, maxsplit=1)[0] if behind else ""
     ids = tokenizer(behind, add_special_tokens=False)["input_ids"] if behind else []
     known = set(tokenizer.all_special_ids) | set(tokenizer.added_tokens_decoder)
     if ids and ids[0] in known:
         return frozenset({ids[0]}), ()
-    return frozenset(), (marker,) if _MARKER.match(marker) else ()
+    spelled = _MARKER.match(behind)
+    return frozenset(), (spelled[0],) if spelled else ()

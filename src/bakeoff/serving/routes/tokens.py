@@ -35,7 +35,7 @@ class TokenizeBody(Body):
 
     model: str | None = None
     prompt: str | None = None
-    messages: list[ChatMessage] | None = None
+    messages: list[ChatMessage] | None = Field(default=None, min_length=1)
     content: str | None = None
     add_special_tokens: bool | None = None
     add_special: bool | None = None

@@ -55,6 +55,7 @@ PRINTS_NONE = (
 )
 ALWAYS_NONE = "{{ tools }}\n" + CHATML
 MEANS_NONE = CHATML.replace("{{ bos_token }}", "Say None if nothing fits.\n")
+LISTS_NONE = CHATML.replace("{{ bos_token }}", "{{ 'Tools: None\\n' }}Rules: None\n")
 NEEDS_SYSTEM = (
     "{% if messages[0]['role'] != 'system' %}{{ raise_exception('system first') }}{% endif %}"
     + CHATML
@@ -96,7 +97,7 @@ def text(tokenizer: Any, template: str, *messages: Message) -> str:
     return reader_of(tokenizer).render(Messages(messages))
 
 
-@pytest.mark.parametrize("template", [CHATML, GENERATION, MEANS_NONE])
+@pytest.mark.parametrize("template", [CHATML, GENERATION, MEANS_NONE, LISTS_NONE])
 def test_a_healthy_template_is_left_alone(llama: Any, template: str) -> None:
     found = rules(llama, template)
     assert found == ChatRules(closing="<|im_end|>")

@@ -86,6 +86,22 @@ def test_the_end_of_a_turn_is_read_from_the_template(llama):
     assert special_of(llama).turn_stops == ()
 
 
+@pytest.mark.parametrize(
+    ("behind", "stops"),
+    [
+        ("<|finis|><|robot|>", ("<|finis|>",)),
+        ("<|finis|>robot:", ("<|finis|>",)),
+        ("[/FIN][INST]", ("[/FIN]",)),
+        ("<</FIN>>", ("<</FIN>>",)),
+        ("a < b > c", ()),
+    ],
+)
+def test_a_marker_that_is_spelled_ends_before_the_next_turn(llama, behind, stops):
+    turns = "{% for m in messages %}{{ m['content'] }}" + behind + "{% endfor %}"
+    llama.chat_template = turns
+    assert special_of(llama).turn_stops == stops
+
+
 def test_a_template_that_shows_no_turn_is_told(llama):
     assert special_of(llama).silent is None
     llama.chat_template = "{{ raise_exception('one turn only') }}"
