@@ -29,6 +29,7 @@ FAULTS: dict[str, str] = {
     "template-prints-none": "The chat template writes the word None where there is no system "
     "message.",
     "bos-twice": "A rendered conversation begins with two begin-of-sequence tokens.",
+    "bos-beyond-vocabulary": "A token is named as the begin that the model does not have.",
     "end-marker-missing": "What ends a turn in the chat template is not in the end-of-sequence "
     "set: other tools let the model run on.",
     "no-end": "The checkpoint names no end-of-sequence token: texts run to their limit.",

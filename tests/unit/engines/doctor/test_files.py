@@ -189,6 +189,15 @@ def test_an_end_that_the_model_does_not_have_is_named(tmp_path):
     assert "99999 (generation_config)" in found(said, "end-beyond-vocabulary").value
 
 
+def test_a_begin_that_the_model_does_not_have_is_named(tmp_path):
+    path = copied("gpt2", tmp_path)
+    for file in ("config.json", "generation_config.json"):
+        edited(path, file, bos_token_id=99999)
+    said = examined(path)
+    assert faults(said) == {"bos-beyond-vocabulary"}
+    assert "99999" in found(said, "bos-beyond-vocabulary").value
+
+
 def test_options_that_no_engine_takes_are_a_problem_though_they_were_chosen():
     ref = ModelRef.parse(str(zoo_path("t5")), compute_type="int8", torch_dtype="bfloat16")
     said = diagnose(ref, FILES)

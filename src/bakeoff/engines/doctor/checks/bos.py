@@ -23,6 +23,11 @@ def check(chart: Chart) -> Iterator[Finding]:
     if bos is None:
         yield Finding("bos", "ok", WHAT, "none")
         return
+    if bos >= chart.rows:
+        value = f"the model has no token {bos}: its vocabulary ends at {chart.rows - 1}"
+        advice = "name the right id as bos_token_id, or null"
+        yield Finding("bos-beyond-vocabulary", "warning", WHAT, value, advice, {"id": bos})
+        return
     by_tokenizer = _begins(chart, "a", True) > 0
     written = _written(chart, bos)
     data = {"id": bos, "by_tokenizer": by_tokenizer, "by_template": written}
