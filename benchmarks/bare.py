@@ -1,4 +1,4 @@
-"""The libraries by themselves, as well as they can be driven: the best of several settings."""
+"""The libraries by themselves, in several settings."""
 
 from __future__ import annotations
 
@@ -8,33 +8,51 @@ from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.core.modelfacts import ModelFacts
+from bakeoff.core.modelref import ModelRef
 from bakeoff.core.requests import GenerateRequest, Tokens
+from bakeoff.engines import describe
+from benchmarks.generation import plain_model
 
 BATCHES = (16, 32, 64)
-WORKERS = ((1, 2), (2, 1))
-"""Batches at the same time, and threads of each."""
 
 
 @dataclass(frozen=True)
 class Bare:
-    """The best setting found.
+    """A library, and how it is driven.
 
     Attributes:
-        speed: new tokens a second.
-        how: the setting.
+        name: of the library.
+        size: rows of a batch.
+        workers: batches at the same time.
+        threads: of each.
     """
 
-    speed: float
-    how: str
+    name: str
+    size: int
+    workers: int
+    threads: int
+
+    def __str__(self) -> str:
+        how = f"batches of {self.size}, {self.workers}x{self.threads} threads"
+        return f"{self.name} ({how})"
 
 
-def best_bare_transformers(model: Any, rows: Sequence[GenerateRequest]) -> Bare:
-    """Batched `generate` over rows sorted by length; a batch runs to its longest answer."""
-    found = [_transformers(model, rows, size) for size in BATCHES[:2]]
-    return max(found, key=lambda bare: bare.speed)
+def ways(threads: int) -> list[Bare]:
+    """Every setting that is tried."""
+    plain = [Bare("transformers", size, 1, threads) for size in BATCHES[:2]]
+    split = {(1, threads), (threads, 1)}
+    return plain + [Bare("ctranslate2", size, *how) for size in BATCHES for how in sorted(split)]
 
 
-def _transformers(model: Any, rows: Sequence[GenerateRequest], size: int) -> Bare:
+def bare_speed(ref: ModelRef, rows: Sequence[GenerateRequest], bare: Bare) -> float:
+    """New tokens a second of a library by itself, on rows sorted by length."""
+    if bare.name == "transformers":
+        return _transformers(plain_model(ref, bare.threads), rows, bare.size)
+    return _ct2(describe(ref), rows, bare)
+
+
+def _transformers(model: Any, rows: Sequence[GenerateRequest], size: int) -> float:
+    """Batched `generate`; a batch runs to its longest answer."""
     import torch
 
     left = not model.config.is_encoder_decoder
@@ -57,31 +75,19 @@ def _transformers(model: Any, rows: Sequence[GenerateRequest], size: int) -> Bar
                 do_sample=False,
             )
         tokens += sum(_new(row) for row in batch)  # what a row wrote beyond its own is thrown away
-    return Bare(tokens / (time.perf_counter() - started), f"batches of {size}")
+    return tokens / (time.perf_counter() - started)
 
 
-def best_bare_ct2(facts: ModelFacts, rows: Sequence[GenerateRequest]) -> Bare:
-    """ctranslate2 over rows sorted by length, in every setting of batch and threads."""
-    found = [
-        _ct2(facts, rows, size, workers, threads)
-        for size in BATCHES
-        for workers, threads in WORKERS
-    ]
-    return max(found, key=lambda bare: bare.speed)
-
-
-def _ct2(
-    facts: ModelFacts, rows: Sequence[GenerateRequest], size: int, workers: int, threads: int
-) -> Bare:
+def _ct2(facts: ModelFacts, rows: Sequence[GenerateRequest], bare: Bare) -> float:
     """One call for each limit on new tokens: the library takes one limit a call."""
     from bakeoff.engines.ctranslate2.converted import Kept, converted
 
     with converted(facts) as lease:
-        runner = _runner(facts, lease, workers, threads)
+        runner = _runner(facts, lease, bare.workers, bare.threads)
         start = Kept.read(lease.path).starts_with
     begin = [str(start if start is not None else _start(facts))]
     jobs, started = [], time.perf_counter()
-    for batch in _batches(rows, size):
+    for batch in _batches(rows, bare.size):
         new = max(_new(row) for row in batch)
         ids = [[str(token) for token in _ids(row)] for row in batch]
         if facts.capabilities.kind == "seq2seq":
@@ -96,17 +102,16 @@ def _ct2(
             )  # fmt: skip
     for job in jobs:
         job.result()
-    tokens = sum(_new(row) for row in rows)
-    speed = tokens / (time.perf_counter() - started)
-    return Bare(speed, f"batches of {size}, {workers}x{threads} threads")
+    return sum(_new(row) for row in rows) / (time.perf_counter() - started)
 
 
-def bare_load_seconds(facts: ModelFacts, threads: int) -> float:
+def bare_load_seconds(ref: ModelRef, threads: int) -> float:
     """Loading a conversion and the tokenizer, with nothing around."""
     from transformers import AutoTokenizer
 
     from bakeoff.engines.ctranslate2.converted import SOURCE, converted
 
+    facts = describe(ref)
     with converted(facts) as lease:
         started = time.perf_counter()
         _runner(facts, lease, 2, max(1, threads // 2))

@@ -1,4 +1,4 @@
-"""Offline generation against one-by-one `generate`, on two loads, interleaved in one process."""
+"""Offline generation against one-by-one `generate`, on two loads, interleaved."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from bakeoff.core.ports import Engine
 from bakeoff.core.requests import GenerateRequest, GenerationParams, Tokens
 from bakeoff.engines import describe, open_engine
 from bakeoff.engines.options import EngineOptions
+from benchmarks.apart import apart
 from benchmarks.models import smol, t5_small
 from benchmarks.results import Result
 
@@ -36,7 +37,7 @@ def measure(threads: int, scale: float) -> Iterator[Result]:
         for name, make in (("T5-small size", t5_small), ("SmolLM2-135M", smol)):
             ref = make(Path(folder))
             for load in ("even", "real"):
-                ratio, speed = asyncio.run(_compare(ref, load, threads, scale))
+                ratio, speed = _compare(ref, load, threads, scale)
                 what = f"{name}, {load} load: engine / one by one"
                 yield Result(what, ratio, "x", PROMISES[name, load])
                 yield Result(f"{name}, {load} load: tokens a second", speed, "t/s")
@@ -57,18 +58,27 @@ def requests(load: str, rows: int) -> list[GenerateRequest]:
     return made
 
 
-async def _compare(ref: ModelRef, load: str, threads: int, scale: float) -> tuple[float, float]:
+def _compare(ref: ModelRef, load: str, threads: int, scale: float) -> tuple[float, float]:
     rows = requests(load, max(16, int(ROWS * scale)))
     alone = rows[:: max(1, len(rows) // max(4, int(ALONE * scale)))]
-    facts = describe(ref)
-    engine = await open_engine("transformers", facts, EngineOptions(threads=threads))
-    bare = OneByOne(facts, threads)
-    await engine.generate(rows[:2])
-    before = bare.speed(alone[0::2])
-    speed = await engine_speed(engine, rows)
-    after = bare.speed(alone[1::2])
-    await engine.close()
+    before = apart(one_by_one, ref, alone[0::2], threads)
+    speed = apart(through, "transformers", ref, rows, threads)
+    after = apart(one_by_one, ref, alone[1::2], threads)
     return speed / ((before + after) / 2), speed
+
+
+def through(name: str, ref: ModelRef, rows: list[GenerateRequest], threads: int) -> float:
+    """New tokens a second of an engine, warmed by two rows."""
+
+    async def run() -> float:
+        engine = await open_engine(name, describe(ref), EngineOptions(threads=threads))
+        try:
+            await engine.generate(rows[:2])
+            return await engine_speed(engine, rows)
+        finally:
+            await engine.close()
+
+    return asyncio.run(run())
 
 
 async def engine_speed(engine: Engine, rows: list[GenerateRequest]) -> float:
@@ -87,33 +97,35 @@ async def engine_speed(engine: Engine, rows: list[GenerateRequest]) -> float:
     return sum(len(one.token_ids) for one in made) / seconds
 
 
-class OneByOne:
-    """Plain transformers, one row at a time: what a simple job does."""
+def one_by_one(ref: ModelRef, rows: list[GenerateRequest], threads: int) -> float:
+    """New tokens a second of plain transformers, one row at a time: what a simple job does."""
+    import torch
 
-    def __init__(self, facts: Any, threads: int) -> None:
-        import torch
+    model = plain_model(ref, threads)
+    tokens, started = 0, 0.0
+    for at, row in enumerate([rows[0], *rows]):
+        if at == 1:  # the first one warms it up
+            tokens, started = 0, time.perf_counter()
+        assert isinstance(row.prompt, Tokens)
+        ids = torch.tensor([row.prompt.ids])
+        new = row.params.max_new_tokens or 0
+        with torch.inference_mode():
+            model.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                max_new_tokens=new,
+                min_new_tokens=new,
+                do_sample=False,
+            )
+        tokens += new
+    return tokens / (time.perf_counter() - started)
 
-        from bakeoff.engines.transformers.loading import load_model
 
-        torch.set_num_threads(threads)
-        self.model = load_model(facts, EngineOptions(threads=threads)).model
+def plain_model(ref: ModelRef, threads: int) -> Any:
+    """The library's model, on so many threads."""
+    import torch
 
-    def speed(self, rows: list[GenerateRequest]) -> float:
-        """New tokens a second."""
-        import torch
+    from bakeoff.engines.transformers.loading import load_model
 
-        tokens, started = 0, time.perf_counter()
-        for row in rows:
-            assert isinstance(row.prompt, Tokens)
-            ids = torch.tensor([row.prompt.ids])
-            new = row.params.max_new_tokens or 0
-            with torch.inference_mode():
-                self.model.generate(
-                    ids,
-                    attention_mask=torch.ones_like(ids),
-                    max_new_tokens=new,
-                    min_new_tokens=new,
-                    do_sample=False,
-                )
-            tokens += new
-        return tokens / (time.perf_counter() - started)
+    torch.set_num_threads(threads)
+    return load_model(describe(ref), EngineOptions(threads=threads)).model

@@ -8,22 +8,25 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
-from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.requests import GenerateRequest, GenerationParams
 from bakeoff.engines import describe, open_engine
 from bakeoff.engines.needs import Needs
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.route import route
-from benchmarks.bare import bare_load_seconds, best_bare_ct2, best_bare_transformers
-from benchmarks.generation import ALONE, ROWS, OneByOne, engine_speed, requests
+from benchmarks.apart import apart
+from benchmarks.bare import BATCHES, Bare, bare_load_seconds, bare_speed, ways
+from benchmarks.generation import ALONE, ROWS, one_by_one, requests, through
 from benchmarks.models import bart_base, smol, t5_small
 from benchmarks.results import Result
 
 GREEDY = GenerationParams(max_new_tokens=64, temperature=0.0, num_beams=1)
 NOISE = 0.97
 """Two runs of the same code differ by as much on a machine that does other things."""
+TURNS = 3
+"""Each side is measured so often, by turns; the median counts."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ CASES = (
 
 
 def measure(threads: int, scale: float) -> Iterator[Result]:
-    """Ratios within one process; each engine on the same rows."""
+    """Each engine on the same rows, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
             ref = case.make(Path(folder))
@@ -58,55 +61,38 @@ def measure(threads: int, scale: float) -> Iterator[Result]:
 def _against(case: Case, ref: ModelRef, load: str, threads: int, scale: float) -> Iterator[Result]:
     rows = requests(load, max(16, int(ROWS * scale)))
     alone = rows[:: max(1, len(rows) // max(4, int(ALONE * scale)))]
-    facts = describe(ref)
-    slow = OneByOne(facts, threads)
-    before = slow.speed(alone[0::2])
-    taken, speed = _auto(ref, rows, threads)
-    after = slow.speed(alone[1::2])
-    what = f"{case.name}, {load}"
+    taken = route(describe(ref), Needs(params=GREEDY)).engine
+    apart(through, taken, ref, rows[:2], threads)  # converts, where it has to be
+    rival = _best(ref, rows, threads)
+    slow, ours, theirs = [], [], []
+    for turn in range(TURNS):
+        slow.append(apart(one_by_one, ref, alone[turn::TURNS], threads))
+        ours.append(apart(through, taken, ref, rows, threads))
+        theirs.append(apart(bare_speed, ref, rows, rival))
+    what, speed = f"{case.name}, {load}", median(ours)
     yield Result(f"{what}: auto ({taken})", speed, "t/s")
-    yield Result(
-        f"{what}: auto / one by one", 2 * speed / (before + after), "x", getattr(case, load)
-    )
-    bare = {"transformers": best_bare_transformers(slow.model, rows)}
-    bare["ctranslate2"] = best_bare_ct2(facts, rows)
-    for name, found in bare.items():
-        yield Result(f"{what}: best bare {name} ({found.how})", found.speed, "t/s")
-    yield Result(
-        f"{what}: auto / best bare", speed / max(b.speed for b in bare.values()), "x", NOISE
-    )
+    yield Result(f"{what}: auto / one by one", speed / median(slow), "x", getattr(case, load))
+    yield Result(f"{what}: bare {rival}", median(theirs), "t/s")
+    yield Result(f"{what}: auto / best bare", speed / median(theirs), "x", NOISE)
 
 
-def _auto(ref: ModelRef, rows: list[GenerateRequest], threads: int) -> tuple[str, float]:
-    """The engine that `auto` takes for these requests, and its tokens a second."""
-    facts = describe(ref)
-    taken = route(facts, Needs(params=GREEDY))
-    return taken.engine, _speed(taken.engine, facts, rows, threads)
-
-
-def _speed(name: str, facts: ModelFacts, rows: list[GenerateRequest], threads: int) -> float:
-    async def run() -> float:
-        engine = await open_engine(name, facts, EngineOptions(threads=threads))
-        try:
-            await engine.generate(rows[:2])
-            return await engine_speed(engine, rows)
-        finally:
-            await engine.close()
-
-    return asyncio.run(run())
+def _best(ref: ModelRef, rows: list[GenerateRequest], threads: int) -> Bare:
+    """The fastest setting of the libraries by themselves, on as many rows as fill two batches."""
+    few = rows[: 2 * max(BATCHES)]
+    speeds = {bare: apart(bare_speed, ref, few, bare) for bare in ways(threads)}
+    return max(speeds, key=lambda bare: speeds[bare])
 
 
 def _variants(case: Case, ref: ModelRef, threads: int, scale: float) -> Iterator[Result]:
     """What a user may choose: int8 weights, and beams."""
     rows = requests("real", max(16, int(ROWS * scale)))
     int8 = ref.model_copy(update={"engine": "ctranslate2", "compute_type": "int8"})
-    speed = _speed("ctranslate2", describe(int8), rows, threads)
+    speed = apart(through, "ctranslate2", int8, rows, threads)
     yield Result(f"{case.name}, real: ctranslate2 int8", speed, "t/s")
     few = [_with_beams(row) for row in rows[:: max(1, len(rows) // 32)]]
     for name in ("transformers", "ctranslate2"):
-        yield Result(
-            f"{case.name}, real, 4 beams: {name}", _speed(name, describe(ref), few, threads), "t/s"
-        )
+        speed = apart(through, name, ref, few, threads)
+        yield Result(f"{case.name}, real, 4 beams: {name}", speed, "t/s")
 
 
 def _with_beams(row: GenerateRequest) -> GenerateRequest:
@@ -116,6 +102,14 @@ def _with_beams(row: GenerateRequest) -> GenerateRequest:
 
 def _loading(case: Case, ref: ModelRef, threads: int) -> Result:
     """Opening a cached conversion against the bare library and the tokenizer."""
+    bare, ours = apart(_load_seconds, ref, threads)
+    return Result(
+        f"{case.name}: loading a cached conversion / bare", ours / bare, "x", 1.2, "at most"
+    )
+
+
+def _load_seconds(ref: ModelRef, threads: int) -> tuple[float, float]:
+    """The least of five, bare and ours by turns."""
     facts = describe(ref)
 
     async def opened() -> float:
@@ -125,11 +119,6 @@ def _loading(case: Case, ref: ModelRef, threads: int) -> Result:
         await engine.close()
         return seconds
 
-    asyncio.run(opened())  # converts
-    ours: list[float] = []
-    bare: list[float] = []
-    for _ in range(5):
-        bare.append(bare_load_seconds(facts, threads))
-        ours.append(asyncio.run(opened()))
-    name = f"{case.name}: loading a cached conversion / bare"
-    return Result(name, min(ours) / min(bare), "x", 1.2, "at most")
+    asyncio.run(opened())  # imports, and converts
+    pairs = [(bare_load_seconds(ref, threads), asyncio.run(opened())) for _ in range(5)]
+    return min(bare for bare, _ in pairs), min(ours for _, ours in pairs)

@@ -11,11 +11,14 @@ from bakeoff.engines.batch.plan import Limits
 from bakeoff.engines.footprint import tokens_of_a_batch
 from bakeoff.engines.machine import available_memory, memory_ran_out
 from bakeoff.engines.options import EngineOptions
+from bakeoff.engines.steps.pace import Pace
 from bakeoff.engines.stock import cache_bytes_per_token
 from bakeoff.engines.transformers.loading import Loaded
 
 _CPU_ROWS = 16
-"""On two cores more rows gain little and finish later."""
+"""On two cores more rows gain little in the library's batches and finish later."""
+_CPU_STEP_ROWS = 32
+"""Token by token, where no row waits for another, they gain a third (design/0005)."""
 _DEVICE_ROWS = 64
 _CPU_TOKENS = 16_384
 _DEVICE_TOKENS = 131_072
@@ -55,6 +58,13 @@ def limits(loaded: Loaded, options: EngineOptions) -> Limits:
     most = _CPU_TOKENS if on_cpu else _DEVICE_TOKENS
     each = cache_bytes_per_token(config, itemsize)
     return Limits(rows, tokens_of_a_batch(_free(loaded.device), each, most))
+
+
+def pace(loaded: Loaded, options: EngineOptions) -> Pace:
+    """How many rows go step by step at a time, and how many tokens they may hold."""
+    found = limits(loaded, options)
+    usual = _CPU_STEP_ROWS if loaded.device == "cpu" and not loaded.alone else found.rows
+    return Pace(options.max_batch or usual, found.tokens)
 
 
 def prefix_bytes(loaded: Loaded, options: EngineOptions) -> int:

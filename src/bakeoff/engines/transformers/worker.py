@@ -60,8 +60,7 @@ class Worker:
         if self.parts is not None:
             generator = Generator(self.loaded, self.parts.special)
             self._writer = self._writing(self.parts, generator)
-            most = memory.prefix_bytes(self.loaded, options)
-            self.stepper = stepper(self.loaded, self._writer, generator, most)
+            self.stepper = stepper(self.loaded, self._writer, generator, options)
         self.tokens = TokenDesk(
             self.loaded.tokenizer,
             _vocabulary(self.loaded),

@@ -276,7 +276,8 @@ def test_beams_stop_at_stop_strings_too(llama):
 
 
 def test_choices_differ_when_drawn_and_are_equal_when_not(llama):
-    drawn = run(collect(llama.complete([LLAMA.ask("1 ring", temperature=3.0, n=4)])))
+    asked = LLAMA.ask("1 ring", temperature=3.0, n=4)
+    drawn = sorted(run(collect(llama.complete([asked]))), key=lambda made: made.choice)
     assert len({made.text for made in drawn}) == 4
     greedy = run(collect(llama.complete([LLAMA.ask("1 ring", n=3)])))
     assert [made.choice for made in greedy] == [0, 1, 2]
@@ -327,9 +328,9 @@ def test_a_model_without_a_template_takes_no_conversation(bart):
     assert failed.code == "template_failed"
 
 
-def test_too_little_memory_halves_the_batch(llama, monkeypatch):
+def test_too_little_memory_halves_a_batch_of_beams(llama, monkeypatch):
     model = llama._worker.loaded.model
-    requests = LLAMA.requests(10, max_new_tokens=5)
+    requests = LLAMA.requests(10, max_new_tokens=5, num_beams=2)
     expected = [made.token_ids for made in run(llama.generate(requests))]
     generate, sizes = model.generate, []
 
@@ -346,14 +347,36 @@ def test_too_little_memory_halves_the_batch(llama, monkeypatch):
     monkeypatch.setattr(llama._worker.careful, "limits", limits)
     found = run(llama.generate(requests))
     assert [made.token_ids for made in found] == expected
-    assert sizes[0] == 10
+    assert sizes[0] > 3
     assert max(sizes[3:]) <= 3
     assert {made.concurrency for made in found} <= {1, 2, 3}
 
 
-def test_one_row_without_memory_and_one_that_breaks_the_library(llama, monkeypatch):
-    model = llama._worker.loaded.model
-    generate = model.generate
+def test_too_little_memory_lets_fewer_rows_step_together(llama, monkeypatch):
+    model, scheduler = llama._worker.loaded.model, llama._worker.stepper.scheduler
+    requests = LLAMA.requests(10, max_new_tokens=5)
+    expected = [made.token_ids for made in run(llama.generate(requests))]
+    forward, sizes = model.forward, []
+
+    def narrow(**inputs):
+        sizes.append(len(inputs["input_ids"]))
+        if sizes[-1] > 3:
+            raise RuntimeError(
+                "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate"
+            )
+        return forward(**inputs)
+
+    monkeypatch.setattr(model, "forward", narrow)
+    monkeypatch.setattr(scheduler, "pace", scheduler.pace)
+    found = run(llama.generate(requests))
+    assert [made.token_ids for made in found] == expected
+    assert max(sizes) > 3 >= max(sizes[-5:])
+
+
+@pytest.mark.parametrize("beams", [1, 2])
+def test_one_row_without_memory_and_one_that_breaks_the_library(llama, monkeypatch, beams):
+    model, scheduler = llama._worker.loaded.model, llama._worker.stepper.scheduler
+    forward = model.forward
 
     def fussy(**inputs):
         ids = inputs["input_ids"]
@@ -361,12 +384,14 @@ def test_one_row_without_memory_and_one_that_breaks_the_library(llama, monkeypat
             raise RuntimeError("CUDA out of memory. Tried to allocate 3 GiB")
         if (ids == 701).any():
             raise ValueError("broken on purpose")
-        return generate(**inputs)
+        return forward(**inputs)
 
-    monkeypatch.setattr(model, "generate", fussy)
+    monkeypatch.setattr(model, "forward", fussy)
     monkeypatch.setattr(llama._worker.careful, "limits", llama._worker.careful.limits)
+    monkeypatch.setattr(scheduler, "pace", scheduler.pace)
+    params = GenerationParams(max_new_tokens=4, num_beams=beams)
     requests = [
-        GenerateRequest(str(at), Tokens((20, token)), GenerationParams(max_new_tokens=4))
+        GenerateRequest(str(at), Tokens((20, token)), params)
         for at, token in enumerate((30, 700, 31, 701, 32))
     ]
     found = run(llama.generate(requests))

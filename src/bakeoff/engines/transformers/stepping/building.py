@@ -10,7 +10,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingW
 from bakeoff.engines import families
 from bakeoff.engines.batch.careful import Memory
 from bakeoff.engines.batch.rows import Arrived, Control, Row
-from bakeoff.engines.steps.pace import Pace
+from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.steps.port import StepModel
 from bakeoff.engines.steps.prefixes import Prefixes
 from bakeoff.engines.steps.scheduler import Parts, Scheduler
@@ -56,11 +56,11 @@ class Stepper:
 
 
 def stepper(
-    loaded: Loaded, writer: Writer, generator: Generator, prefix_bytes: int
+    loaded: Loaded, writer: Writer, generator: Generator, options: EngineOptions
 ) -> Stepper | None:
     """What drives this model step by step; None where only the library's `generate` can."""
-    special, limits = writer.reading.special, writer.careful.limits
-    prefixes = Prefixes(prefix_bytes, part_bytes)
+    special = writer.reading.special
+    prefixes: Prefixes[Part] = Prefixes(memory.prefix_bytes(loaded, options), part_bytes)
     model = step_model(loaded, special.pad, prefixes)
     if model is None:
         return None
@@ -76,7 +76,7 @@ def stepper(
         decode=generator.decode,
         last=special.last,
     )
-    return Stepper(Scheduler(parts, Pace(limits.rows, limits.tokens)), writer)
+    return Stepper(Scheduler(parts, memory.pace(loaded, options)), writer)
 
 
 def step_model(loaded: Loaded, pad: int, prefixes: Prefixes[Part]) -> StepModel | None:
