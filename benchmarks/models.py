@@ -29,6 +29,22 @@ def smol(folder: Path) -> ModelRef:
     return _saved(LlamaForCausalLM, config, folder / "smol-sized", "llama")
 
 
+def smol_folder(folder: Path) -> Path:
+    """The same as a folder that every server reads, float32."""
+    from benchmarks.generation import plain_model
+
+    ref = smol(folder)
+    target = folder / "smol-folder"
+    if not SMOL.is_file():
+        return folder / "smol-sized"
+    from transformers import AutoTokenizer
+
+    model = plain_model(ref, 2)
+    model.save_pretrained(target)
+    AutoTokenizer.from_pretrained(SMOL.parent, gguf_file=SMOL.name).save_pretrained(target)
+    return target
+
+
 def t5_small(folder: Path) -> ModelRef:
     """Random weights in the shape of T5-small (60 million parameters)."""
     from transformers import T5Config, T5ForConditionalGeneration

@@ -2,9 +2,10 @@
 
 Every draw is one number from a counter-based generator (Philox4x64 with 10 rounds; Salmon et al.,
 "Parallel random numbers: as easy as 1, 2, 3", 2011) keyed by seed and choice, at the counter of
-the token's position. It picks from the filtered distribution, sorted by probability and then by
-token id, through the inverse of its cumulative sum. Neither batch mates nor an earlier run can
-change it.
+the token's position. It picks from the filtered distribution, in the order of token ids, through
+the inverse of its cumulative sum. Neither batch mates nor an earlier run can change it: rounding,
+which differs with the shape of a batch, moves the sums by a millionth, where an order by
+probability would let tokens change places (design/0007-draws-by-token-id.md).
 """
 
 from __future__ import annotations
@@ -69,9 +70,14 @@ class Filters:
             np.array([one.min_p for one in settings]),
         )
 
-    def row(self, index: int) -> Filters:
-        """The settings of one row."""
-        at = slice(index, index + 1)
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Rows that keep the whole vocabulary."""
+        found: NDArray[np.bool_] = self.top_k == _NO_LIMIT
+        return found & (self.top_p >= 1.0) & (self.min_p <= 0.0)
+
+    def rows(self, at: Ints) -> Filters:
+        """The settings of some rows."""
         return Filters(self.temperature[at], self.top_k[at], self.top_p[at], self.min_p[at])
 
 
@@ -85,17 +91,42 @@ def draw(scores: Any, filters: Filters, uniforms: Floats) -> Ints:
     """
     scale = torch.as_tensor(filters.temperature, dtype=scores.dtype, device=scores.device)
     scaled = scores / scale[:, None]
-    total = torch.logsumexp(scaled, dim=-1, keepdim=True)
-    head = min(_HEAD, scaled.shape[-1])
-    values, ids = torch.topk(scaled - total, head, dim=-1)
-    logs, tokens = _ordered(values.cpu().numpy(), ids.cpu().numpy())
-    places, sure = _place(logs, filters, uniforms, whole=head == scaled.shape[-1])
-    chosen: Ints = tokens[np.arange(len(places)), places]
-    for row in np.flatnonzero(~sure):
-        full, order = torch.sort(scaled[row] - total[row], descending=True, stable=True)
-        one = full.cpu().numpy()[None]
-        place, _ = _place(one, filters.row(int(row)), uniforms[row : row + 1], whole=True)
-        chosen[row] = int(order[int(place[0])])
+    logs = scaled - torch.logsumexp(scaled, dim=-1, keepdim=True)
+    chosen = np.empty(len(logs), dtype=np.int64)
+    free = filters.free
+    if free.any():
+        rows = torch.as_tensor(np.flatnonzero(free), device=logs.device)
+        chosen[free] = _of_all(logs[rows], uniforms[free])
+    if not free.all():
+        chosen[~free] = _of_kept(logs, np.flatnonzero(~free), filters, uniforms)
+    return chosen
+
+
+def _of_all(logs: Any, uniforms: Floats) -> Ints:
+    """Draws from the whole vocabulary."""
+    sums = torch.cumsum(torch.exp(logs.double()), dim=-1)
+    whole = sums[:, -1:].contiguous()
+    target = torch.as_tensor(uniforms, dtype=sums.dtype, device=sums.device)[:, None] * whole
+    places = torch.searchsorted(sums, target, right=True)
+    # Rounding may put a number on the very end: a token of probability 0 is never drawn.
+    last = torch.searchsorted(sums, whole)
+    found: Ints = torch.minimum(places, last)[:, 0].cpu().numpy()
+    return found
+
+
+def _of_kept(logs: Any, rows: Ints, filters: Filters, uniforms: Floats) -> Ints:
+    """Draws from what the filters of these rows keep."""
+    some = logs[torch.as_tensor(rows, device=logs.device)]
+    head = min(_HEAD, logs.shape[-1])
+    values, ids = torch.topk(some, head, dim=-1)
+    best, tokens = _ordered(values.cpu().numpy(), ids.cpu().numpy())
+    counts, sure = _kept(best, filters.rows(rows), whole=head == logs.shape[-1])
+    chosen = _pick(best, tokens, counts, uniforms[rows])
+    for at in np.flatnonzero(~sure):
+        full, order = torch.sort(some[at], descending=True, stable=True)
+        one, names = full.cpu().numpy()[None], order.cpu().numpy()[None]
+        count, _ = _kept(one, filters.rows(rows[at : at + 1]), whole=True)
+        chosen[at] = _pick(one, names, count, uniforms[rows[at : at + 1]])[0]
     return chosen
 
 
@@ -107,8 +138,8 @@ def _ordered(logs: Any, tokens: Any) -> tuple[Any, Any]:
     return np.take_along_axis(logs, order, -1), np.take_along_axis(tokens, order, -1)
 
 
-def _place(logs: Any, filters: Filters, uniforms: Floats, *, whole: bool) -> tuple[Ints, Any]:
-    """Where each row's number falls, and whether the head was enough to know.
+def _kept(logs: Any, filters: Filters, *, whole: bool) -> tuple[Ints, Any]:
+    """How many of the likeliest tokens the filters keep, and whether that is known.
 
     `logs` are log-probabilities in descending order, of the whole vocabulary or of its head.
     """
@@ -122,20 +153,27 @@ def _place(logs: Any, filters: Filters, uniforms: Floats, *, whole: bool) -> tup
     likely = (probs >= (filters.min_p * probs[:, 0])[:, None]).sum(1)
     likely = np.where((filters.min_p > 0.0) & (likely < width), likely, _NO_LIMIT)
     count = np.maximum(1, np.minimum(np.minimum(filters.top_k, nucleus), likely))
-    bounded = count <= width
-    mass = np.where(bounded, _at(sums, np.minimum(count, width) - 1), 1.0)
-    target = uniforms * mass
-    places = (sums <= target[:, None]).sum(1)
-    # Rounding may leave a sum just under 1: a token of probability 0 is never drawn.
-    last = np.minimum(np.minimum(count, width), np.maximum(1, (probs > 0.0).sum(1))) - 1
     if whole:
-        return np.minimum(places, last), np.ones(len(places), dtype=bool)
-    inside = places < width
-    places = np.minimum(places, last)
+        return np.minimum(count, width), np.ones(len(count), dtype=bool)
+    inside = count <= width
+    count = np.minimum(count, width)
     # A probability equal to the last of the head may go on behind it, in an unknown order.
-    tied = _at(logs, places) == logs[:, -1]
+    tied = _at(logs, count - 1) == logs[:, -1]
     beyond = (filters.top_k > width) & (filters.top_k < _NO_LIMIT)
-    return places, inside & ~tied & ~beyond & (bounded | (filters.top_p >= 1.0))
+    return count, inside & ~tied & ~beyond
+
+
+def _pick(logs: Any, tokens: Any, counts: Ints, uniforms: Floats) -> Ints:
+    """Where each row's number falls among its first so many tokens, by their ids."""
+    probs = np.exp(logs.astype(np.float64))
+    probs[np.arange(logs.shape[1]) >= counts[:, None]] = 0.0
+    order = np.argsort(tokens, axis=1)
+    sums = np.cumsum(np.take_along_axis(probs, order, 1), axis=1)
+    whole = sums[:, -1:]
+    places = (sums <= uniforms[:, None] * whole).sum(1)
+    last = (sums < whole).sum(1)
+    chosen: Ints = _at(np.take_along_axis(tokens, order, 1), np.minimum(places, last))
+    return chosen
 
 
 def _at(table: Any, places: Any) -> Any:
