@@ -48,7 +48,7 @@ check-wheels: $(VENV)/.dev ## ask pip whether each dependency has wheels for eve
 zoo: $(VENV)/.dev ## train the small models of tests/zoo again (ARGS: names)
 	$(BIN)/python tests/zoo/make.py $(ARGS)
 
-prove: $(VENV)/.dev ## compare ctranslate2 with transformers and write its proven.yaml (ARGS: models of the zoo)
+prove: $(VENV)/.dev ## compare an engine with transformers and write its proven.yaml (ARGS: --engine, models of the zoo)
 	$(BIN)/python -m scripts.prove $(ARGS)
 
 bench: $(VENV)/.dev ## measure the speeds that docs/measurements.md lists

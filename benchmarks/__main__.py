@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.results import Result
 
-NAMES = ("metrics", "planning", "resume", "overhead", "generation", "offline", "serving")
+NAMES = ("metrics", "planning", "resume", "overhead", "generation", "offline", "serving", "host")
 
 
 def main() -> int:

@@ -20,7 +20,7 @@ VENV=${VENV:-.venv}
 TORCH=${TORCH:-auto}
 TORCH_CPU=${TORCH_CPU:-2.13.0}
 TORCH_INDEX=${TORCH_INDEX:-https://download.pytorch.org/whl/cpu}
-EXTRAS=bertscore,hub-data,fast-rouge,quant,adapters  # what the tests use
+EXTRAS=bertscore,hub-data,fast-rouge,quant,adapters,harness  # what the tests use
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 say() { printf '%s\n' "$*" >&2; }

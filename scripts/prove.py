@@ -1,8 +1,9 @@
 """Compares an engine's texts with plain transformers and writes its `proven.yaml` (`make prove`).
 
-Over the generating models of tests/zoo that the engine converts, and the decode settings that
-`route` tells apart. What the engine refuses by itself is compared too where it can be computed:
-the table then says what would come of it. Takes some minutes.
+Over the generating models of tests/zoo that the engine takes, and the decode settings that `route`
+tells apart. What the engine refuses by itself is compared too where it can be computed: the table
+then says what would come of it. Takes some minutes. `--engine openvino` needs its extra and its
+tools (`bakeoff engines add openvino`).
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ import transformers
 
 from bakeoff.core.errors import ModelLoadFailed
 from bakeoff.core.outputs import Completion, Failure
-from bakeoff.core.requests import GenerateRequest
+from bakeoff.core.registry import Registry
+from bakeoff.core.requests import GenerateRequest, GenerationParams
 from bakeoff.engines.batch.rows import Arrived, Control
-from bakeoff.engines.ctranslate2.architectures import converts
-from bakeoff.engines.ctranslate2.worker import Worker
+from bakeoff.engines.needs import Needs
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.proven import (
     Proof,
@@ -37,11 +38,18 @@ from tests.contract.reference import TIE, Reference
 from tests.contract.targets import Target
 from tests.zoo import GENERATING
 
-ENGINE = "ctranslate2"
+WORKERS: Registry[Any] = Registry(
+    "engine",
+    {name: f"bakeoff.engines.{name}.worker:Worker" for name in ("ctranslate2", "openvino")},
+)
+ABLE: Registry[Any] = Registry(
+    "engine", {name: f"bakeoff.engines.{name}.able:why_not" for name in WORKERS}
+)
 ROWS = 60
 LENGTHS = (25, 50, 100, 120)
 """Of the texts: some end by themselves, some run to their limit."""
 Settings = dict[str, Any]
+PLAIN = GenerationParams(temperature=0.0, num_beams=1)
 MIN: Settings = {"min_new_tokens": (30, 70, 90)}
 NGRAM: Settings = {"no_repeat_ngram_size": (2, 3, 4)}
 REPEAT: Settings = {"repetition_penalty": (1.1, 1.3, 2.0)}
@@ -68,6 +76,8 @@ BEAMS += [
 """The last are the own settings of bart-large-cnn and, for summaries, of t5-base."""
 CAUSAL: list[Settings] = [{}, MIN, {"num_beams": 4, "early_stopping": True}]
 """Decoder-only models: penalties look at the prompt in transformers and not in ctranslate2."""
+PENALISED: list[Settings] = [{}, MIN, REPEAT, MIN | REPEAT]
+"""Decoder-only models on openvino, whose penalty looks at the prompt as well."""
 
 
 @dataclass
@@ -99,6 +109,7 @@ def main() -> None:
     """Compare and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", default=list(GENERATING), help="of the zoo")
+    parser.add_argument("--engine", default="ctranslate2", choices=list(WORKERS))
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--dry", action="store_true", help="print, and leave the table alone")
     said = parser.parse_args()
@@ -107,13 +118,14 @@ def main() -> None:
     warnings.filterwarnings("ignore", "Unfeasible length|Recommended: pip install")
     counts: dict[tuple[str, str], Count] = {}
     for name in said.models:
-        target = Target(name, ENGINE)
+        target = Target(name, said.engine)
         family = target.facts().family
-        if not converts(target.facts().architecture):
-            print(f"{name}: {target.facts().architecture} is not converted")
+        reason = ABLE.get(said.engine)(target.facts(), Needs(params=PLAIN))
+        if reason is not None:
+            print(f"{name}: {reason}")
             continue
         try:
-            worker = Worker(target.facts(), EngineOptions(threads=2))
+            worker = WORKERS.get(said.engine)(target.facts(), EngineOptions(threads=2))
         except ModelLoadFailed as error:
             print(f"{name}: {error.message}")
             continue
@@ -124,30 +136,32 @@ def main() -> None:
             total.equal += count.equal
             total.ties += count.ties
             total.tokens += count.tokens
+        worker.close()
         if not said.dry:  # after each model, so that what is known is kept
-            write(counts)
+            write(said.engine, counts)
 
 
-def write(counts: dict[tuple[str, str], Count]) -> None:
+def write(engine: str, counts: dict[tuple[str, str], Count]) -> None:
     """Put the comparisons into the table; families that were not compared now stay as they are."""
-    version = importlib.metadata.version(ENGINE)
+    version = importlib.metadata.version(engine)
     proofs = {key: count.proof(*key) for key, count in counts.items()}
     families = {family for family, _ in proofs}
-    for known in read_proofs(ENGINE):
+    for known in read_proofs(engine):
         if known.version == version:
             others = (one for one in known.proofs if one.family not in families)
             proofs |= {(one.family, one.mode): one for one in others}
     versions = [f"{name} {importlib.metadata.version(name)}" for name in ("transformers", "torch")]
     found = tuple(proofs[key] for key in sorted(proofs))
-    write_proofs(ENGINE, Proofs(version, ", ".join(versions), found))
-    print(f"wrote {table_path(ENGINE)}: {len(found)} comparisons")
+    write_proofs(engine, Proofs(version, ", ".join(versions), found))
+    print(f"wrote {table_path(engine)}: {len(found)} comparisons")
 
 
-def compared(target: Target, worker: Worker, rows: int) -> Iterator[tuple[str, Count]]:
+def compared(target: Target, worker: Any, rows: int) -> Iterator[tuple[str, Count]]:
     """Every mode of a model."""
     plain = Reference(Target(target.name))
     causal = target.facts().capabilities.kind == "causal"
-    for settings in CAUSAL if causal else GREEDY + BEAMS:
+    decoder_only = PENALISED if target.engine == "openvino" else CAUSAL
+    for settings in decoder_only if causal else GREEDY + BEAMS:
         began = time.perf_counter()
         requests = [
             target.ask(text, f"r{at}", max_new_tokens=LENGTHS[at % len(LENGTHS)], **own)
@@ -175,7 +189,7 @@ def of_row(settings: Settings, at: int) -> Settings:
     }
 
 
-def texts(worker: Worker, requests: Sequence[GenerateRequest]) -> list[Completion | Failure]:
+def texts(worker: Any, requests: Sequence[GenerateRequest]) -> list[Completion | Failure]:
     """What the engine writes, all rows together, whether it would refuse them or not."""
     rows, failures = worker.rows([Arrived(request, time.perf_counter()) for request in requests])
     found = {failure.id: failure for failure in failures}

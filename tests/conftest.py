@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import pytest
 
-KEPT = {"BAKEOFF_TEST_DATA", "BAKEOFF_FULL", "BAKEOFF_REQUIRE_PARTS"}
+KEPT = {"BAKEOFF_TEST_DATA", "BAKEOFF_TEST_TOOLS", "BAKEOFF_FULL", "BAKEOFF_REQUIRE_PARTS"}
 """Variables that speak to the tests themselves."""
 
 
@@ -43,11 +43,12 @@ for _name, _value in _clean_environment(_HOME).items():
 
 from tests.guard import Guard  # noqa: E402
 from tests.hub.fixtures import hub, hub_in_process  # noqa: E402, F401
-from tests.support import PART_MISSING, is_full  # noqa: E402
+from tests.support import PART_MISSING, is_full, lend_tools  # noqa: E402
 from tests.support import scale as _scale  # noqa: E402
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
+lend_tools(os.environ["BAKEOFF_HOME"])
 _GUARD = Guard()
 _FULL_TIMEOUT = 3600.0
 

@@ -38,6 +38,20 @@ def part(name: str) -> str:
     return found
 
 
+def lend_tools(home: str) -> None:
+    """Lay private environments, and what they exported, into the tests' own home.
+
+    BAKEOFF_TEST_TOOLS names the home in which `bakeoff engines add` built them; without it, tests
+    that need them are skipped.
+    """
+    said = os.environ.get("BAKEOFF_TEST_TOOLS", "")
+    for name in ("environments", "cache/openvino") if said else ():
+        kept, place = Path(said).resolve() / name, Path(home) / name
+        kept.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(kept)
+
+
 def real_data(name: str) -> Path:
     """A file or folder of the real data, which is no part of the project.
 

@@ -7,7 +7,9 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.core.errors import UnsupportedOption
+import pytest
+
+from bakeoff.core.errors import CallerError, UnsupportedOption
 from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import Completion
@@ -22,6 +24,7 @@ from bakeoff.core.requests import (
     Text,
 )
 from bakeoff.engines import describe, open_engine
+from bakeoff.engines.host import open_hosted
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.route import Needs, route
 from tests import zoo
@@ -39,10 +42,14 @@ GREEDY = GenerationParams(temperature=0.0, num_beams=1)
 
 @dataclass(frozen=True)
 class Target:
-    """An engine under test; `name` is a fake model or a model of the zoo."""
+    """An engine under test; `name` is a fake model or a model of the zoo.
+
+    Where `hosted`, it runs in a process of its own.
+    """
 
     name: str
     engine: str = "transformers"
+    hosted: bool = False
 
     @property
     def fake(self) -> bool:
@@ -51,7 +58,8 @@ class Target:
     @property
     def label(self) -> str:
         usual = self.fake or self.engine == "transformers"
-        return self.name if usual else f"{self.name}-{self.engine}"
+        label = self.name if usual else f"{self.name}-{self.engine}"
+        return f"{label}-hosted" if self.hosted else label
 
     def facts(self) -> ModelFacts:
         if self.fake:
@@ -59,17 +67,27 @@ class Target:
         return describe(ModelRef.parse(str(zoo_path(self.name)), engine=self.engine))
 
     def open(self, **options: Any) -> Engine:
+        self.need()
         options.setdefault("threads", 1)
         engine = "fake" if self.fake else self.engine
-        return run(open_engine(engine, self.facts(), EngineOptions(**options)))
+        opener = open_hosted if self.hosted else open_engine
+        return run(opener(engine, self.facts(), EngineOptions(**options)))
 
     @property
     def runs(self) -> bool:
         """Whether the engine takes this model at all."""
         try:
             return route(self.facts(), Needs(params=GREEDY)).engine == self.engine
-        except UnsupportedOption:
+        except CallerError:
             return False
+
+    def need(self) -> None:
+        """Skip the test where the engine needs what is not installed, and say what."""
+        if self.engine == "openvino":
+            try:
+                route(self.facts(), Needs(params=GREEDY))
+            except CallerError as error:
+                pytest.skip(f"openvino cannot run: {error.message} (BAKEOFF_TEST_TOOLS)")
 
     def promises(self, request: GenerateRequest) -> bool:
         """Whether the text is said to be that of plain transformers."""
@@ -115,8 +133,17 @@ CONVERTED = [
     for one in (Target(one.name, "ctranslate2") for one in ZOO)
     if one.runs and one.name not in NOT_CONVERTED
 ]
+EXPORTED = [
+    one
+    for one in (Target(one.name, "openvino") for one in CAUSAL)
+    if one.name == "llama" or one.runs
+]
+"""The first stands there in any case, so that what is missing is told."""
 SUITE = [*FAKES, *(Target(name) for name in ("llama", "gemma3", "bart") if name in zoo.NAMES)]
 SUITE += [one for one in CONVERTED if Target(one.name) in SUITE]
+HOSTED = [Target(name, hosted=True) for name in ("fake://echo", "llama", "bart")]
+"""One of each kind: what is behind the socket is the same engine, tested by itself above."""
+SUITE += [*HOSTED, EXPORTED[0]]
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from bakeoff.core.requests import (
     Text,
     Tokens,
 )
-from tests.contract.targets import SUITE, Target, complete, run, streamed, texts
+from tests.contract.targets import SUITE, complete, run, streamed, texts
 from tests.support import is_full
 
 pytestmark = [
@@ -133,21 +134,21 @@ def test_several_stops_and_a_near_miss(target, engine):
 
 def test_a_failing_neighbour_costs_only_itself(target, engine):
     good = target.requests(5)
-    grammar = GenerateRequest("g", Text("x"), grammar="root ::= 'a'")
-    requests = [*good[:2], grammar, *good[2:]]
+    adapted = GenerateRequest("g", Text("x"), adapter="no such")
+    requests = [*good[:2], adapted, *good[2:]]
     expected = texts(engine, good)
     outcomes = run(engine.generate(requests))
     assert [o.text for o in outcomes if isinstance(o, Completion)] == expected
     failure = outcomes[2]
     assert isinstance(failure, Failure)
     assert failure.code == UnsupportedOption.code
-    assert "grammar" in failure.message
-    assert engine.unsupported(grammar) == ["grammar"]
+    assert "adapter" in failure.message
+    assert engine.unsupported(adapted) == ["adapter"]
 
 
 def test_a_prompt_that_is_too_long_names_both_numbers(target, engine):
     if target.fake:
-        engine = Target(f"{target.name}?context=30").open()
+        engine = replace(target, name=f"{target.name}?context=30").open()
         limit, prompt = 30, Text("a" * 31)
     else:
         limit = engine.capabilities.context_length - (engine.capabilities.kind == "causal")
@@ -161,7 +162,7 @@ def test_a_prompt_that_is_too_long_names_both_numbers(target, engine):
 
 def test_cut_is_counted_and_the_answer_comes(target, engine):
     if target.fake:
-        engine = Target(f"{target.name}?context=30").open()
+        engine = replace(target, name=f"{target.name}?context=30").open()
     text = "1 ring 2 brush 3 lamp " * 100
     request = GenerateRequest("c", Text(text), GenerationParams(max_new_tokens=8), truncate="cut")
     outcome = run(engine.generate([request]))[0]

@@ -7,12 +7,12 @@ import pytest
 from bakeoff.core.outputs import Completion, Likelihood
 from bakeoff.core.requests import GenerateRequest, ScoreRequest
 from tests.contract.reference import Ties, reference
-from tests.contract.targets import CONVERTED, ZOO, collect, complete, run, streamed
+from tests.contract.targets import CONVERTED, EXPORTED, ZOO, collect, complete, run, streamed
 
 pytestmark = [
     pytest.mark.torch,
     pytest.mark.filterwarnings("ignore:Unfeasible length", "ignore:Recommended. pip install"),
-    pytest.mark.parametrize("target", ZOO + CONVERTED, ids=lambda target: target.label),
+    pytest.mark.parametrize("target", ZOO + CONVERTED + EXPORTED, ids=lambda target: target.label),
 ]
 SETTINGS = [
     {},

@@ -134,7 +134,7 @@ def real(path: str, name: str) -> Entry:
     """A model of the zoo."""
     facts = describe(ModelRef.parse(path, engine="transformers"))
     opener = partial(open_engine, route(facts).engine, facts, EngineOptions(threads=1))
-    return Entry(name, facts, opener, partial(describe, facts.ref))
+    return Entry(name, facts, opener, partial(describe, facts.ref), pinned=True)
 
 
 def events(text: str) -> list[Any]:

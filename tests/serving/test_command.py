@@ -37,6 +37,7 @@ def _address(running):
 def test_it_serves_until_a_signal(number, tmp_path):
     keys = tmp_path / "keys"
     keys.write_text("# of the team\nfrom-file\n")
+    keys.chmod(0o600)
     running = _begin(
         "fake://echo", "fake://upper?kind=seq2seq", "--port", "0", "--name", "gpt-x=echo",
         "--api-key-file", str(keys), BAKEOFF_API_KEY="from-env",

@@ -108,6 +108,10 @@ def test_no_body_makes_the_server_fail(server, path):
     @example(body={"model": "seq", "input": "hello"})
     @example(body={"model": "encoder", "input": ["x"], "messages": []})
     @example(body={"messages": []})
+    @example(body={"prompt": "\ud800", "inputs": "\ud800", "content": None, "\ud800": "x"})
+    @example(body={"prompt": "\ud800"})
+    @example(body={"input_suffix": "\ud800", "input": ["x", "\ud800"]})
+    @example(body={"messages": [{"role": "user", "content": "\ud800"}]})
     def send(body):
         answer = server.http.post(
             path, content=json.dumps(body), headers={"content-type": "application/json"}

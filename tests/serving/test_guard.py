@@ -57,7 +57,9 @@ KEY = {"authorization": "Bearer right"}
         (KEY | {"content-type": "application/x-www-form-urlencoded"}, 415,
          "unsupported_media_type"),
         (KEY | {"content-type": "application/json; charset=utf-8"}, 200, None),
-        (KEY | {"content-encoding": "gzip"}, 415, "unsupported_media_type"),
+        (KEY | {"content-encoding": "br"}, 415, "unsupported_media_type"),
+        (KEY | {"content-encoding": "gzip, gzip"}, 415, "unsupported_media_type"),
+        (KEY | {"content-encoding": "gzip"}, 400, "invalid_request"),
     ],
 )  # fmt: skip
 def test_who_is_let_in(guarded, headers, status, code):

@@ -74,6 +74,16 @@ def test_probabilities_are_told(server):
     assert all(len(one["top_logprobs"]) == 3 and one["id"] for one in told)
 
 
+@pytest.mark.parametrize("more", [{"n_predict": 2}, {}, {"stop": ["é!"]}])
+def test_a_stream_tells_the_same_probabilities(server, more):
+    body = {"prompt": "café! 🎁", "n_probs": 3, **more}
+    told = server.post("/completion", body).json()["completion_probabilities"]
+    events = _data(server.post("/completion", body | {"stream": True}).text)
+    assert [p for one in events for p in one.get("completion_probabilities", [])] == told
+    for one in events[:-1]:
+        assert [p["id"] for p in one["completion_probabilities"]] == list(one["content"].encode())
+
+
 @pytest.mark.parametrize("stream", [True, False])
 def test_infill_uses_the_models_own_tokens(server, stream):
     body = {
@@ -96,7 +106,7 @@ def test_infill_uses_the_models_own_tokens(server, stream):
     ("path", "body", "named"),
     [
         ("/completion", {"prompt": "x", "grammar": "root ::= 'a'"}, "grammar"),
-        ("/completion", {"prompt": "x", "json_schema": {"type": "object"}}, "json_schema"),
+        ("/completion", {"prompt": "x", "json_schema": {"not": {}}}, "json_schema"),
         ("/completion", {"prompt": "x", "mirostat": 2}, "mirostat"),
         ("/completion", {"prompt": "x", "n_probs": 99}, "n_probs"),
         ("/completion", {"prompt": "x", "n_predict": 2**22}, "n_predict"),

@@ -66,7 +66,7 @@ def test_vectors(client):
     ("call", "status", "said"),
     [
         (lambda c: c.chat("nix", HELLO), 404, "nix"),
-        (lambda c: c.chat("echo", HELLO, format="json"), 400, "format"),
+        (lambda c: c.chat("echo", HELLO, format={"not": {}}), 400, "format"),
         (lambda c: c.chat("echo", HELLO, options={"mirostat": 1}), 400, "mirostat"),
         (lambda c: c.chat("echo", HELLO, options={"num_predict": 2**22}), 400, "num_predict"),
         (lambda c: c.chat("encoder", HELLO), 400, "encoder"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import openai
 import pytest
@@ -119,7 +120,42 @@ def test_a_chat_gives_log_probabilities(client):
     with client.chat.completions.create(**ask, stream=True) as stream:
         chunks = [chunk.choices[0] for chunk in stream]
     told = [one for c in chunks if c.logprobs for one in c.logprobs.content]
-    assert [o.logprob for o in told] == [o.logprob for o in plain.logprobs.content]
+    assert told == plain.logprobs.content
+    assert sum(bool(c.logprobs) for c in chunks) > 10, "they come with the text"
+
+
+@pytest.mark.parametrize("more", [{}, {"echo": True}, {"n": 2}, {"stop": "fé"}, {"max_tokens": 0}])
+def test_pieces_of_a_completion_tell_what_the_whole_tells(client, more):
+    prompt = ["naïve café 🎁", "abc"]
+    ask = {"model": "echo", "prompt": prompt, "logprobs": 2, "max_tokens": 50, **more}
+    made = client.completions.create(**ask)
+    found = [Told() for _ in made.choices]
+    with client.completions.create(**ask, stream=True) as stream:
+        for chunk in stream:
+            for choice in chunk.choices:
+                found[choice.index].add(choice)
+    for mine, choice in zip(found, made.choices, strict=True):
+        whole = Told()
+        whole.add(choice)
+        assert mine == whole
+        assert mine.text_offset == sorted(mine.text_offset)
+
+
+@dataclass
+class Told:
+    """A text and what is told of its tokens."""
+
+    text: str = ""
+    tokens: list = field(default_factory=list)
+    token_logprobs: list = field(default_factory=list)
+    top_logprobs: list = field(default_factory=list)
+    text_offset: list = field(default_factory=list)
+
+    def add(self, choice) -> None:
+        self.text += choice.text
+        for name in ("tokens", "token_logprobs", "top_logprobs", "text_offset"):
+            if choice.logprobs is not None:
+                getattr(self, name).extend(getattr(choice.logprobs, name))
 
 
 @pytest.mark.parametrize(("stop", "text"), [("fé", "naïve ca"), (["zz", "v"], "naï"), ("n", "")])

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from bakeoff._version import __version__
-from bakeoff.cli import cache, compare, data, doctor, evaluate, infer, init, report, schema
+from bakeoff.cli import cache, compare, data, doctor, engines, evaluate, infer, init, report, schema
 from bakeoff.cli import run as run_command
 from bakeoff.cli import serve as serve_command
 from bakeoff.cli.leaving import last_word
@@ -59,6 +59,7 @@ app.command("doctor", short_help="Say what a model is and what is wrong with it.
 app.command("serve", short_help="Serve models over HTTP.")(serve_command.serve)
 app.command("schema")(schema.schema)
 app.add_typer(cache.app, name="cache")
+app.add_typer(engines.app, name="engines")
 
 
 def run() -> NoReturn:

@@ -16,14 +16,17 @@ PortOption = Annotated[
 ]
 NameOption = Annotated[
     list[str] | None,
-    typer.Option("--name", help="A further name: NAME, or NAME=MODEL where there are several."),
+    typer.Option(
+        "--name", "--alias", help="A further name: NAME, or NAME=MODEL where there are several."
+    ),
 ]
 KeyOption = Annotated[
     list[str] | None,
     typer.Option("--api-key", envvar="BAKEOFF_API_KEY", help="A key that clients must send."),
 ]
 KeyFileOption = Annotated[
-    Path | None, typer.Option("--api-key-file", help="Keys, one a line; hidden from `ps`.")
+    Path | None,
+    typer.Option("--api-key-file", help="Keys, one a line; hidden from `ps`. Needs mode 0600."),
 ]
 NoAuthOption = Annotated[
     bool, typer.Option("--no-auth", help="Ask for no key, even from other machines.")
@@ -35,10 +38,10 @@ AllowedHostOption = Annotated[
     list[str] | None, typer.Option("--allowed-host", help="A further name of this server.")
 ]
 MaxRunningOption = Annotated[
-    int, typer.Option("--max-running", min=1, help="Most requests at the engines.")
+    int, typer.Option("--max-running", min=1, help="Most requests at each model's engine.")
 ]
 MaxQueueOption = Annotated[
-    int, typer.Option("--max-queue", min=0, help="Most requests that wait; more are refused.")
+    int, typer.Option("--max-queue", min=0, help="Most that wait at each; more are refused.")
 ]
 DeadlineOption = Annotated[
     float, typer.Option("--deadline", min=0.0, help="Seconds a request may take; 0: no limit.")
@@ -60,7 +63,12 @@ EightOption = Annotated[
     bool, typer.Option("--load-in-8bit", help="Quantise on loading: less memory, slower.")
 ]
 AdapterOption = Annotated[
-    list[str] | None, typer.Option("--adapter", help="PEFT weights laid over the model.")
+    list[str] | None,
+    typer.Option(
+        "--adapter",
+        help="PEFT weights laid over the model. NAME=PATH serves the model with them under that "
+        "name, beside the model itself; it takes the memory of a whole model.",
+    ),
 ]
 OptionOption = Annotated[
     list[str] | None, typer.Option("--option", help="How models are loaded: NAME=VALUE.")
@@ -70,6 +78,42 @@ ThreadsOption = Annotated[
 ]
 LogPromptsOption = Annotated[
     bool, typer.Option("--log-prompts", help="Write prompts to the log; else it has none.")
+]
+PinOption = Annotated[
+    list[str] | None,
+    typer.Option("--pin", help="A model that is loaded at the start and never unloaded."),
+]
+IdleOption = Annotated[
+    float,
+    typer.Option("--idle-unload", min=0.0, help="Seconds until an idle model goes; 0: never."),
+]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        help="Most memory for all models, for example 8GiB; the one idle longest makes room.",
+    ),
+]
+ShareOption = Annotated[
+    bool, typer.Option("--share-cache", help="Keys share what was computed for prompts.")
+]
+LoopsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--stop-loops", min=2, help="End texts in which a piece stands so often in a row."
+    ),
+]
+CheckOption = Annotated[
+    bool, typer.Option("--check/--no-check", help="Look at the models' files in the background.")
+]
+InProcessOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--in-process/--own-process",
+        help="Run models in this process, or each in one of its own, which may die and is started "
+        "again; the default is the latter for models that compute.",
+        show_default=False,
+    ),
 ]
 
 
@@ -97,39 +141,21 @@ def serve(
     option: OptionOption = None,
     threads: ThreadsOption = None,
     log_prompts: LogPromptsOption = False,
+    pin: PinOption = None,
+    idle_unload: IdleOption = 0.0,
+    max_memory: MemoryOption = None,
+    share_cache: ShareOption = False,
+    stop_loops: LoopsOption = None,
+    check: CheckOption = True,
+    in_process: InProcessOption = None,
 ) -> None:
     """Serve models over HTTP to editors, clients and harnesses, until Ctrl-C.
 
     Speaks the wire formats of OpenAI, llama.cpp, Ollama and text-generation-inference. Other
-    machines get in only with a key, or with --no-auth.
+    machines get in only with a key, or with --no-auth. The first model is loaded at the start,
+    the others when they are first asked for.
     """
-    from bakeoff.cli.servestart import Loading, entries_of, keys_of, start
-    from bakeoff.serving.options import ServeOptions
+    said = dict(locals())  # the flags by their names, as `Flags` has them
+    from bakeoff.cli.servestart import Flags, carry_out
 
-    options = ServeOptions(
-        host=host,
-        port=port,
-        keys=keys_of(api_key or (), api_key_file),
-        no_auth=no_auth,
-        origins=frozenset(cors_origin or ()),
-        hosts=frozenset(one.lower() for one in allowed_host or ()),
-        running=max_running,
-        queue=max_queue,
-        deadline=deadline or None,
-        drain=drain,
-        log_prompts=log_prompts,
-    )
-    loading = Loading(
-        values={
-            "engine": engine,
-            "torch_dtype": dtype,
-            "accelerator": device,
-            "load_in_4bit": load_in_4bit,
-            "load_in_8bit": load_in_8bit,
-            "adapter": tuple(adapter or ()) or None,
-        },
-        options=tuple(option or ()),
-        max_model_len=max_model_len,
-        threads=threads,
-    )
-    start(entries_of(models, name or (), loading), options)
+    carry_out(Flags(**said))

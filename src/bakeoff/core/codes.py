@@ -95,10 +95,16 @@ CODES: dict[str, CodeInfo] = {
         ExitCode.PARTIAL, 500, "The engine raised while it computed a row; the cause is kept."
     ),
     "engine_closed": CodeInfo(ExitCode.RUN_FAILED, 503, "The engine was closed."),
+    "engine_lost": CodeInfo(
+        ExitCode.RUN_FAILED, 503, "The process that ran the engine ended; it is started again."
+    ),
     "deadline_exceeded": CodeInfo(ExitCode.PARTIAL, 504, "A row took longer than its deadline."),
     "cancelled": CodeInfo(ExitCode.INTERRUPTED, 499, "The caller cancelled."),
     "dependency_missing": CodeInfo(
         ExitCode.USAGE, 501, "An optional part is not installed; the command to type is named."
+    ),
+    "install_failed": CodeInfo(
+        ExitCode.RUN_FAILED, 500, "The tools of an engine could not be installed; what pip said."
     ),
     "run_locked": CodeInfo(ExitCode.BUSY, 409, "Another process works on the same run folder."),
     "run_not_found": CodeInfo(ExitCode.USAGE, 404, "There is no run under that name."),

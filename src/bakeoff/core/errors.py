@@ -22,12 +22,14 @@ BakeoffError
 │   ├── ModelLoadFailed
 │   ├── HubUnreachable
 │   ├── OutOfMemory
-│   └── EngineClosed
+│   ├── EngineClosed
+│   └── EngineLost
 └── RunError                    the run as a whole
     ├── RunLocked
     ├── RunDamaged
     ├── TooManyFailures
     ├── MetricFailed
+    ├── InstallFailed
     ├── Cancelled
     └── Interrupted
 
@@ -247,6 +249,13 @@ class EngineClosed(ModelError):
     code = "engine_closed"
 
 
+class EngineLost(ModelError):
+    """The process that ran the engine ended before its answer came."""
+
+    code = "engine_lost"
+    retryable = True
+
+
 class RunError(BakeoffError):
     """The run as a whole."""
 
@@ -275,6 +284,12 @@ class MetricFailed(RunError):
     """A metric could not be computed; it costs only itself."""
 
     code = "metric_failed"
+
+
+class InstallFailed(RunError):
+    """The tools of an engine could not be installed."""
+
+    code = "install_failed"
 
 
 class Cancelled(RunError):

@@ -66,10 +66,13 @@ class ChatFacts:
         system: whether it has a place for a system prompt; where not, the engine puts the system
             prompt before the first user's turn.
         error: why it renders no user's turn at all; empty where it does.
+        tools: in which form it has the model call tools: `hermes`, `llama3`, `mistral`, or
+            `unknown`; empty where it has no place for tools.
     """
 
     system: bool = True
     error: str = ""
+    tools: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,7 @@ class TokenizerFacts:
         vocabulary: how many token ids the model takes.
         bos, eos, pad: special tokens as they are spelled, or None.
         chat_template: its text, or None.
+        fill_ends: tokens that end what `Engine.fill` asks for.
     """
 
     vocabulary: int
@@ -145,3 +149,4 @@ class TokenizerFacts:
     eos: str | None = None
     pad: str | None = None
     chat_template: str | None = None
+    fill_ends: tuple[int, ...] = ()

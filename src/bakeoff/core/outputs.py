@@ -64,6 +64,7 @@ class Completion:
         choice: index among the `n` texts of one request.
         logprobs: of the new tokens, where they were asked for.
         prompt_logprobs: of the prompt's tokens, the first of which has none; where asked for.
+        looped: whether it was ended because it repeated itself, as the engine's options have it.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Completion:
     choice: int = 0
     logprobs: tuple[TokenLogprob, ...] | None = None
     prompt_logprobs: tuple[TokenLogprob | None, ...] | None = None
+    looped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +109,13 @@ class TokenChunk:
 
     Attributes:
         text: may be empty; never half a character, never part of a stop string.
+        token_ids: the tokens that this piece shows.
         finish: set on the last chunk alone.
         usage: set on the last chunk alone.
+        looped: on the last chunk, as in `Completion`.
+        logprobs: of `token_ids`, where they were asked for. A token comes with the piece that
+            shows the last of it; those that show nothing come with a later one.
+        prompt_logprobs: of the prompt's tokens, where asked for; set on the first chunk alone.
     """
 
     id: str
@@ -117,6 +124,9 @@ class TokenChunk:
     finish: FinishReason | None = None
     usage: Usage | None = None
     choice: int = 0
+    looped: bool = False
+    logprobs: tuple[TokenLogprob, ...] | None = None
+    prompt_logprobs: tuple[TokenLogprob | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

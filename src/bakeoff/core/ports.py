@@ -137,8 +137,12 @@ class Engine(ABC):
         """The text of each token by itself; special tokens as they are spelled."""
         raise self._no_tokenizer()
 
-    async def fill(self, before: str, after: str) -> list[int]:
+    async def fill(
+        self, before: str, after: str, files: tuple[tuple[str, str], ...] = ()
+    ) -> list[int]:
         """The prompt that asks for what stands between two texts, in fill-in-the-middle tokens.
+
+        `files` are names and texts of other files that help.
 
         Raises:
             UnsupportedOption: the tokenizer has no such tokens.

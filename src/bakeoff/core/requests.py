@@ -11,6 +11,7 @@ Lane = Literal["edit", "chat", "batch"]
 LANES: tuple[Lane, ...] = get_args(Lane)
 """Best first."""
 Truncate = Literal["refuse", "cut"]
+GrammarKind = Literal["json_object", "json_schema", "regex", "grammar"]
 
 DEFAULT_MAX_NEW_TOKENS = 256
 """New tokens where neither the spec nor the checkpoint says how many."""
@@ -19,16 +20,51 @@ DEFAULT_HYPOTHESIS = "This example is {}."
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool that an assistant's turn asks for.
+
+    Attributes:
+        id: by which a later turn gives its result.
+        name: of the tool.
+        arguments: JSON text, nearly always of an object.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a conversation.
 
     Attributes:
-        role: `system`, `user` or `assistant`.
+        role: `system`, `user`, `assistant` or `tool`.
         content: the text.
+        tool_calls: that an assistant's turn asks for.
+        tool_call_id: the call whose result a tool's turn holds; empty for none.
+        name: of the tool whose result it is, where it is said; else empty.
     """
 
     role: str
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that a model may call.
+
+    Attributes:
+        name: by which it is called.
+        text: JSON text of what the chat template shows the model: `{"type": "function",
+            "function": {"name", "description", "parameters"}}`.
+    """
+
+    name: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +83,15 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """A conversation, rendered by the checkpoint's own chat template and tokenised once."""
+    """A conversation, rendered by the checkpoint's own chat template and tokenised once.
+
+    Attributes:
+        messages: its turns.
+        tools: that the template tells the model of.
+    """
 
     messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +191,21 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
+class Grammar:
+    """What a text must look like.
+
+    Attributes:
+        kind: `json_object`: any JSON object. `json_schema`: JSON that a schema allows. `regex`:
+            a text that a regular expression matches as a whole. `grammar`: a grammar as
+            llama.cpp (GBNF) or Lark writes it.
+        text: the schema as JSON text, the expression or the grammar; empty for `json_object`.
+    """
+
+    kind: GrammarKind
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GenerateRequest:
     """One text to generate.
 
@@ -161,7 +218,8 @@ class GenerateRequest:
             nothing else is cut) and records the tokens lost in `Usage.cut`.
         logprobs: how many alternatives to return for each new token, or None.
         prompt_logprobs: likewise for the prompt.
-        grammar: a grammar that the text must follow, or None.
+        grammar: what the text must look like, or None. A text that ends at its limit of tokens
+            may be the beginning of such a one.
         adapter: name of the adapter to use, or None.
         lane: scheduling class.
         deadline: seconds from submission after which the request fails, or None.
@@ -174,7 +232,7 @@ class GenerateRequest:
     truncate: Truncate = "refuse"
     logprobs: int | None = None
     prompt_logprobs: int | None = None
-    grammar: str | None = None
+    grammar: Grammar | None = None
     adapter: str | None = None
     lane: Lane = "batch"
     deadline: float | None = None

@@ -45,6 +45,7 @@ ENGINES: Registry[EngineFactory] = Registry(
         "baseline": "bakeoff.engines.baseline:open_baseline",
         "transformers": "bakeoff.engines.transformers.engine:open_transformers",
         "ctranslate2": "bakeoff.engines.ctranslate2.engine:open_ctranslate2",
+        "openvino": "bakeoff.engines.openvino.engine:open_openvino",
     },
 )
 

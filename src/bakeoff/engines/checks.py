@@ -98,6 +98,8 @@ def _quantising(ref: ModelRef) -> str:
 
 
 def _check_extras(ref: ModelRef) -> None:
+    if ref.engine == "openvino" and not _installed("openvino_genai"):
+        raise DependencyMissing("`engine: openvino`", "openvino")
     if ref.engine not in ("auto", "transformers") or ref.compute_type is not None:
         return  # no part to install helps: the engine that is named refuses them itself
     if ref.adapters and not _installed("peft"):

@@ -189,7 +189,7 @@ def _describe(source: Source, hints: tuple[str, ...]) -> ModelFacts:
         prefix=read_prompt(ref.uri, source.folder) if embeds else found.prefix,
         numerics=numerics(ref, checkpoint.config),
         pair=_pair(checkpoint, kind, source, found),
-        chat=ChatFacts(rules.system, rules.error),
+        chat=ChatFacts(rules.system, rules.error, rules.tools),
         notices=(*_notices(checkpoint, ref, found), *rules.notices),
     )
     return dated(facts, checkpoint.chat_template)

@@ -26,7 +26,7 @@ from bakeoff.core.errors import (
     TemplateFailed,
     UnsupportedOption,
 )
-from bakeoff.core.modelfacts import Capabilities, EngineInfo, ModelFacts, TokenizerFacts
+from bakeoff.core.modelfacts import Capabilities, ChatFacts, EngineInfo, ModelFacts, TokenizerFacts
 from bakeoff.core.modelref import ModelRef
 from bakeoff.core.outputs import (
     Completion,
@@ -54,7 +54,8 @@ from bakeoff.core.requests import (
     Tokens,
     ZeroShot,
 )
-from bakeoff.engines.fakebytes import END, decoded, logprobs, piece, prompt_logprobs
+from bakeoff.engines.fakebytes import END, decoded, logprobs, piece, prompt_logprobs, told
+from bakeoff.engines.grammar.whole import follows
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.pulling import pull
 
@@ -76,6 +77,7 @@ class FakeScript:
         load: `ok`, or an error on opening: `missing`, `memory`.
         chat: whether it takes conversations.
         fim: whether it has fill-in-the-middle tokens.
+        tools: in which form it calls tools, as `ChatFacts.tools` has it; empty for none.
     """
 
     name: str
@@ -87,6 +89,7 @@ class FakeScript:
     load: str = "ok"
     chat: bool = True
     fim: bool = False
+    tools: str = ""
 
     @classmethod
     def parse(cls, text: str) -> FakeScript:
@@ -109,7 +112,7 @@ class FakeScript:
             raise InvalidRequest(f"fake://{text}: {problem}") from problem
 
 
-_KEYS = ("chat", "context", "delay", "fail", "fail_text", "fim", "kind", "load")
+_KEYS = ("chat", "context", "delay", "fail", "fail_text", "fim", "kind", "load", "tools")
 
 
 def _script(name: str, said: dict[str, str]) -> FakeScript:
@@ -128,6 +131,7 @@ def _script(name: str, said: dict[str, str]) -> FakeScript:
         load=said.get("load", "ok"),
         chat=said.get("chat", "1") != "0" and kind == "causal",
         fim=said.get("fim", "0") != "0" and kind == "causal",
+        tools=said.get("tools", ""),
     )
 
 
@@ -148,7 +152,13 @@ def describe_fake(ref: ModelRef, hints: tuple[str, ...]) -> ModelFacts:
         fim_tokens=script.fim,
         labels=("negative", "neutral", "positive") if encoder else (),
     )
-    return ModelFacts(ref=ref, identity=identity, capabilities=capabilities, architecture="fake")
+    return ModelFacts(
+        ref=ref,
+        identity=identity,
+        capabilities=capabilities,
+        architecture="fake",
+        chat=ChatFacts(tools=script.tools),
+    )
 
 
 async def open_fake(facts: ModelFacts, options: EngineOptions, why: str) -> Engine:
@@ -217,6 +227,8 @@ class FakeEngine(Engine):
         started = time.monotonic()
         prompt, cut = self._fit(request)
         text = self._text(prompt, request, choice)
+        if request.grammar is not None and not follows(text, request.grammar):
+            raise UnsupportedOption("the fake engine's text has another form", option="grammar")
         ids, finish = _bounded(text, request)
         shown, stopped = _until_stop(bytes(i for i in ids if i < END), request.params.stop or ())
         usage = Usage(prompt=len(prompt.encode()), cut=cut, completion=len(ids))
@@ -259,18 +271,22 @@ class FakeEngine(Engine):
     async def stream(self, request: GenerateRequest) -> AsyncIterator[TokenChunk]:
         """One character a chunk, choice after choice."""
         for made in self._made(request, 1):
+            begin = 0
             for character in made.text:
                 await asyncio.sleep(self._script.delay / len(made.text))
                 ids = tuple(character.encode())
-                yield TokenChunk(request.id, character, ids, choice=made.choice)
-            yield TokenChunk(
+                chunk = TokenChunk(request.id, character, ids, choice=made.choice)
+                yield told(chunk, made, begin)
+                begin += len(ids)
+            last = TokenChunk(
                 id=request.id,
                 text="",
-                token_ids=made.token_ids[len(made.text.encode()) :],
+                token_ids=made.token_ids[begin:],
                 finish=made.finish,
                 usage=made.usage,
                 choice=made.choice,
             )
+            yield told(last, made, begin)
 
     async def score(
         self, requests: Iterable[ScoreRequest] | AsyncIterable[ScoreRequest]
@@ -300,11 +316,10 @@ class FakeEngine(Engine):
                     yield Failure.of(request.id, error)
 
     def unsupported(self, request: EngineRequest) -> list[str]:
-        """Grammars and adapters."""
+        """Adapters."""
         if not isinstance(request, GenerateRequest):
             return []
-        names = ("grammar", "adapter")
-        return [name for name in names if getattr(request, name) is not None]
+        return ["adapter"] if request.adapter is not None else []
 
     async def abort(self, request_id: str) -> None:
         """Fails the request if it has not begun."""
@@ -341,11 +356,14 @@ class FakeEngine(Engine):
         """One byte each."""
         return [piece(token) for token in ids]
 
-    async def fill(self, before: str, after: str) -> list[int]:
-        """The two texts around a mark."""
+    async def fill(
+        self, before: str, after: str, files: tuple[tuple[str, str], ...] = ()
+    ) -> list[int]:
+        """The two texts around a mark, behind other files."""
         if not self._script.fim:
             raise UnsupportedOption("this fake model has no fill-in-the-middle", option="suffix")
-        return list(f"{before}<FILL>{after}".encode())
+        ahead = "".join(f"--- {name} ---\n{text}\n" for name, text in files)
+        return list(f"{ahead}{before}<FILL>{after}".encode())
 
     async def close(self) -> None:
         """Later requests fail."""
@@ -387,8 +405,8 @@ def _likelihood(request: ScoreRequest) -> Likelihood:
         raise InvalidRequest("the continuation is empty: there is nothing to score")
     before = _prompt_text(request.context)
     ids = tuple(request.continuation.encode())
-    told = logprobs(before, ids, 1) or ()
-    values, best = tuple(one.logprob for one in told), tuple(one.top[0][0] for one in told)
+    drawn = logprobs(before, ids, 1) or ()
+    values, best = tuple(one.logprob for one in drawn), tuple(one.top[0][0] for one in drawn)
     usage = Usage(prompt=len(before.encode()), completion=len(ids))
     return Likelihood(request.id, ids, values, best, usage)
 

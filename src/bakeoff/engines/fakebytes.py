@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
-from bakeoff.core.outputs import TokenLogprob
+from bakeoff.core.outputs import Completion, TokenChunk, TokenLogprob
 
 END = 256
 """Ends a text."""
@@ -39,6 +40,16 @@ def prompt_logprobs(prompt: str, most: int | None) -> tuple[TokenLogprob | None,
     ids = list(prompt.encode())
     told = logprobs("", ids, most)
     return None if told is None else (*([None] if told else []), *told[1:])
+
+
+def told(chunk: TokenChunk, made: Completion, begin: int) -> TokenChunk:
+    """A chunk with the log-probabilities of its tokens, which begin at `begin` of the text's."""
+    mine = made.logprobs
+    return replace(
+        chunk,
+        logprobs=None if mine is None else mine[begin : begin + len(chunk.token_ids)],
+        prompt_logprobs=None if begin else made.prompt_logprobs,
+    )
 
 
 def _drawn(before: bytes, token: int, most: int) -> TokenLogprob:

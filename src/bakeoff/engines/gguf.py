@@ -122,7 +122,7 @@ def describe_gguf(ref: ModelRef, path: Path) -> ModelFacts:
         capabilities=capabilities,
         architecture=header.architecture,
         family=header.architecture,
-        chat=ChatFacts(rules.system, rules.error),
+        chat=ChatFacts(rules.system, rules.error, rules.tools),
         notices=(Notice("gguf-dequantised", said), *rules.notices),
     )
     return dated(facts, _template(header))

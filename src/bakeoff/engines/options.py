@@ -16,9 +16,12 @@ class EngineOptions:
         threads: CPU threads for computing, or None for the library's choice.
         prefix_bytes: most memory for the beginnings of earlier prompts, which are not computed
             again; 0 keeps none, None is the engine's own choice.
+        stop_loops: how often a piece of text has to stand in a row for the text to be ended as
+            one that loops, or None: texts go on.
     """
 
     batch_tokens: int | None = None
     max_batch: int | None = None
     threads: int | None = None
     prefix_bytes: int | None = None
+    stop_loops: int | None = None

@@ -18,16 +18,21 @@ from bakeoff.engines.proven import Standing, mode_of, read_proofs, standing
 __all__ = ["Needs", "Route", "check_engine", "engine_and_version", "route"]
 
 _LATER = {
-    "openvino": "leave `engine: auto`, which takes an engine that gives the same text",
     "llamacpp": "leave `engine: auto`: transformers reads GGUF files, dequantised once",
     "vllm": "leave `engine: auto`, or serve the model with vLLM and name it by `endpoint:`",
 }
 _OWN = frozenset({"fake", "baseline"})
 """Engines of a scheme of their own, which compute with no library."""
 _REFERENCE = "transformers"
-_LIBRARIES = {_REFERENCE: ("transformers", "torch")}
+_LIBRARIES = {
+    _REFERENCE: ("transformers", "torch"),
+    "openvino": ("openvino", "openvino-genai"),
+}
 """What an engine computes with, where that is not the one package of its name."""
-_FASTER: dict[ModelKind, tuple[str, ...]] = {"seq2seq": ("ctranslate2",)}
+_FASTER: dict[ModelKind, tuple[str, ...]] = {
+    "seq2seq": ("ctranslate2",),
+    "causal": ("openvino",),
+}
 """What `auto` tries before transformers, best first."""
 _UNIVERSAL = "runs every architecture and sets the reference for the text"
 

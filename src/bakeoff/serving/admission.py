@@ -90,3 +90,29 @@ class Gate:
         if self._given % _FAIR == _FAIR - 1:
             return min(waiting, key=lambda lane: lane[0][0])
         return waiting[0]
+
+
+class Gates:
+    """A gate for each model, so that a slow one holds up nobody else's requests."""
+
+    def __init__(self, places: int, queue: int) -> None:
+        """At each model at most `places` requests run and `queue` wait."""
+        self.places = places
+        self._queue = queue
+        self._gates: dict[str, Gate] = {}
+
+    def of(self, model: str) -> Gate:
+        """The gate of a model that is served."""
+        if model not in self._gates:
+            self._gates[model] = Gate(self.places, self._queue)
+        return self._gates[model]
+
+    @property
+    def running(self) -> int:
+        """Requests that have a place."""
+        return sum(gate.running for gate in self._gates.values())
+
+    @property
+    def waiting(self) -> int:
+        """Requests without one."""
+        return sum(gate.waiting for gate in self._gates.values())

@@ -15,8 +15,10 @@ from bakeoff._version import __version__
 from bakeoff.core.errors import BakeoffError
 from bakeoff.serving.desk import Desk
 from bakeoff.serving.events import ClientGone
-from bakeoff.serving.guard import BodyTooLarge, Guard
+from bakeoff.serving.guard import Guard
 from bakeoff.serving.log import LOG, printable, told
+from bakeoff.serving.models import Lease
+from bakeoff.serving.packed import BodyRefused
 from bakeoff.serving.problems import Problem, Refusal
 from bakeoff.serving.routes import about, embeddings, llamacpp, ollama, openai, tasks, tgi, tokens
 from bakeoff.serving.wording import worded
@@ -55,7 +57,7 @@ def _problem(error: Exception) -> Problem:
     if isinstance(error, RequestValidationError):
         return _invalid(error)
     if isinstance(error, HTTPException):
-        if isinstance(error.__cause__, BodyTooLarge):
+        if isinstance(error.__cause__, BodyRefused):
             return error.__cause__.problem
         if error.status_code in (404, 405):
             text = "there is no such route; GET /openapi.json lists them"
@@ -105,7 +107,10 @@ class _Faults:
 
 
 class _Account:
-    """One line in the log and one count for each request; the outermost layer."""
+    """One line in the log and one count for each request; the outermost layer.
+
+    Lets go of the models that the request held.
+    """
 
     def __init__(self, app: ASGIApp, desk: Desk) -> None:
         self._app = app
@@ -116,6 +121,7 @@ class _Account:
             await self._app(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
+        leases: list[Lease] = scope.setdefault("bakeoff.leases", [])
 
         async def watched(message: Message) -> None:
             nonlocal status
@@ -126,6 +132,8 @@ class _Account:
         try:
             await self._app(scope, receive, watched)
         finally:
+            for lease in leases:
+                lease.release()
             self._close(scope, status, time.perf_counter() - began)
 
     def _close(self, scope: Scope, status: int, seconds: float) -> None:

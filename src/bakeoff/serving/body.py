@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from bakeoff.core.errors import UnsupportedOption
 
@@ -28,6 +28,17 @@ class Body(BaseModel):
     )
     refused: ClassVar[dict[str, Any]] = {}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _texts_are_whole(cls, data: Any) -> Any:
+        """JSON can hold half of a character, a lone surrogate; no tokenizer and no reply can."""
+        if isinstance(data, dict):
+            for name, value in data.items():
+                texts = value if isinstance(value, list) else [value, name]
+                if not all(_whole(text) for text in texts if isinstance(text, str)):
+                    raise ValueError(f"{name} holds half of a character (a lone surrogate)")
+        return data
+
     def refuse(self) -> None:
         """Refuse what cannot be honoured.
 
@@ -47,6 +58,13 @@ class Body(BaseModel):
         return tuple(
             name for name, value in extra.items() if value is not None and name not in self.refused
         )
+
+
+def _whole(text: str) -> bool:
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _same(value: Any, harmless: Any) -> bool:

@@ -11,17 +11,21 @@ from typing import TypeVar
 
 from bakeoff.core.errors import (
     DeadlineExceeded,
+    EngineClosed,
     InvalidRequest,
     PromptTooLong,
+    ServerBusy,
     TemplateFailed,
     UnsupportedOption,
 )
 from bakeoff.core.outputs import Completion, Failure, Prediction, TokenChunk, Usage, Vector
 from bakeoff.core.requests import Embed, GenerateRequest, Lane, PredictRequest
-from bakeoff.serving.admission import Gate
+from bakeoff.engines.grammar.checking import Checker
+from bakeoff.serving.admission import Gates
+from bakeoff.serving.checkup import Checkup
 from bakeoff.serving.log import LOG, printable
 from bakeoff.serving.measures import Measures
-from bakeoff.serving.models import ModelTable, Served, stopping
+from bakeoff.serving.models import Lease, ModelTable, Served, stopping
 from bakeoff.serving.options import ServeOptions
 from bakeoff.serving.problems import Refusal, problem_of, problem_of_failure, wire_name
 
@@ -37,11 +41,13 @@ class Ask:
         served: by which model.
         requests: one for each prompt, all in one lane.
         prompt_field: the field of the body that holds the prompts.
+        grammar_field: the one that says how the texts have to look, where one does.
     """
 
     served: Served
     requests: tuple[GenerateRequest, ...]
     prompt_field: str = "prompt"
+    grammar_field: str = "response_format"
 
     @property
     def lane(self) -> Lane:
@@ -74,17 +80,21 @@ class Desk:
     Attributes:
         models: that it serves.
         options: of its operator.
-        gate: admits requests.
+        grammars: finds out whether a grammar can be used.
+        checkup: what was found of the models.
+        gates: admit requests.
         measures: what `/metrics` shows.
         stopping: whether it takes no more requests.
     """
 
     models: ModelTable
     options: ServeOptions = field(default_factory=ServeOptions)
+    grammars: Checker = field(default_factory=Checker)
+    checkup: Checkup = field(default_factory=Checkup)
 
     def __post_init__(self) -> None:
-        self.gate = Gate(self.options.running, self.options.queue)
-        self.measures = Measures(self.gate)
+        self.gates = Gates(self.options.running, self.options.queue)
+        self.measures = Measures(self.gates, self.models)
         self.stopping = False
         self._running: set[asyncio.Timeout] = set()
         self._fields: set[str] = set()
@@ -114,16 +124,20 @@ class Desk:
         """
         texts: dict[str, list[Completion]] = {request.id: [] for request in ask.requests}
         self._note(ask)
-        async with self._admitted(ask.lane):
+        await self._check(ask)
+        async with self._admitted(ask.served, ask.lane):
             async with closing(ask.served.engine.complete(ask.requests)) as outcomes:
                 async for outcome in outcomes:
                     if isinstance(outcome, Failure):
+                        self._heard(ask.served, outcome.code)
                         raise _refusal(ask, outcome)
                     texts[outcome.id].append(outcome)
         found = [sorted(texts[r.id], key=lambda one: one.choice) for r in ask.requests]
         for choices in found:
             for at, one in enumerate(choices):
                 self.measures.used(ask.served.name, one.usage, texts=at == 0)
+                if one.looped:
+                    self.measures.looped(ask.served.name)
         return found
 
     async def stream(self, ask: Ask) -> AsyncGenerator[Piece, None]:
@@ -135,7 +149,8 @@ class Desk:
         began = last = time.perf_counter()
         name, first = ask.served.name, True
         self._note(ask)
-        async with self._admitted(ask.lane), aclosing(_merged(ask)) as pieces:
+        await self._check(ask)
+        async with self._admitted(ask.served, ask.lane), aclosing(_merged(ask)) as pieces:
             async for piece in _naming(ask, pieces):
                 now = time.perf_counter()
                 if first:
@@ -144,8 +159,24 @@ class Desk:
                     self.measures.between(name, now - last)
                 if piece.chunk.usage is not None:
                     self.measures.used(name, piece.chunk.usage, texts=piece.chunk.choice == 0)
+                if piece.chunk.looped:
+                    self.measures.looped(name)
                 first, last = False, now
                 yield piece
+
+    async def _check(self, ask: Ask) -> None:
+        """Refuse a grammar before an engine sees it; all requests have the same."""
+        grammar = ask.requests[0].grammar
+        if grammar is None:
+            return
+        if "grammar" in ask.served.engine.unsupported(ask.requests[0]):
+            raise UnsupportedOption(
+                f"{ask.served.name} cannot be made to follow a grammar: leave {ask.grammar_field} "
+                "out",
+                option=ask.grammar_field,
+            )
+        async with self._limited():
+            await self.grammars.check(grammar, ask.grammar_field)
 
     def _note(self, ask: Ask) -> None:
         if self.options.log_prompts:
@@ -173,26 +204,57 @@ class Desk:
             PredictRequest(f"{request_id}-{at}", Embed(text)) for at, text in enumerate(texts)
         ]
         found: dict[str, Prediction] = {}
-        async with self._admitted("batch"), closing(served.engine.predict(requests)) as outcomes:
-            async for outcome in outcomes:
-                if isinstance(outcome, Failure):
-                    raise Refusal(problem_of_failure(outcome, "input"))
-                found[outcome.id] = outcome
+        async with self._admitted(served, "batch"):
+            async with closing(served.engine.predict(requests)) as outcomes:
+                async for outcome in outcomes:
+                    if isinstance(outcome, Failure):
+                        self._heard(served, outcome.code)
+                        raise Refusal(problem_of_failure(outcome, "input"))
+                    found[outcome.id] = outcome
         tokens = sum(one.usage.prompt for one in found.values())
         self.measures.used(served.name, Usage(prompt=tokens))
         values = [found[request.id].value for request in requests]
         return [one.values for one in values if isinstance(one, Vector)], tokens
 
+    async def lease(self, name: str | None) -> Lease:
+        """The model of that name, held until it is released; loaded first where it is not.
+
+        Raises:
+            BakeoffError: there is none, too many wait for models already, or it takes too long.
+            Refusal: it cannot be loaded.
+        """
+        if self.models.waiting >= self.options.queue + self.options.running:
+            raise ServerBusy(
+                f"{self.models.waiting} requests wait for models to be loaded, which is the most "
+                "this server takes: try again a little later"
+            )
+        async with self._limited():
+            return await self.models.lease(name)
+
     @asynccontextmanager
-    async def _admitted(self, lane: Lane) -> AsyncIterator[None]:
+    async def _admitted(self, served: Served, lane: Lane) -> AsyncIterator[None]:
+        async with self._limited(), self.gates.of(served.name).place(lane):
+            try:
+                yield
+            except EngineClosed as error:
+                self._heard(served, error.code)
+                raise
+
+    def _heard(self, served: Served, code: str) -> None:
+        """A request failed; where its engine has ended, the next one gets a new one."""
+        if code == EngineClosed.code and not self.stopping:
+            self.models.lost(served)
+
+    @asynccontextmanager
+    async def _limited(self) -> AsyncIterator[None]:
+        """Ends by the server's deadline, or when it stops."""
         if self.stopping:
             raise stopping()
         limit = asyncio.timeout(self.options.deadline)
         try:
             async with limit:
                 self._running.add(limit)
-                async with self.gate.place(lane):
-                    yield
+                yield
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -224,6 +286,10 @@ async def _naming(ask: Ask, pieces: AsyncIterator[Piece]) -> AsyncIterator[Piece
             yield piece
     except (PromptTooLong, TemplateFailed) as error:
         raise Refusal(replace(problem_of(error), field=ask.prompt_field)) from error
+    except UnsupportedOption as error:
+        if error.option != "grammar":
+            raise
+        raise Refusal(replace(problem_of(error), field=ask.grammar_field)) from error
 
 
 async def _merged(ask: Ask) -> AsyncGenerator[Piece, None]:
@@ -276,6 +342,8 @@ def _refusal(ask: Ask, failure: Failure) -> Refusal:
     if failure.code == UnsupportedOption.code:
         names = ask.served.engine.unsupported(ask.requests[at])
         field = wire_name(names[0]) if names else None
+        if field is None and ask.requests[at].grammar is not None:
+            field = ask.grammar_field  # it can be followed, but not with these tokens
     elif failure.code in (PromptTooLong.code, TemplateFailed.code):
         field = ask.prompt_field
     problem = problem_of_failure(failure, field)

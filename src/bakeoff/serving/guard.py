@@ -7,7 +7,9 @@ may send without asking first.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
+import secrets
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -17,13 +19,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bakeoff.serving.log import printable
 from bakeoff.serving.options import ServeOptions, is_loopback
+from bakeoff.serving.packed import CODINGS, bounded, too_large, unpacked
 from bakeoff.serving.problems import Problem
 from bakeoff.serving.wording import worded
 
 OPEN = ("/health",)
 """Paths that ask for no key."""
 _METHODS = "GET, POST, OPTIONS"
-_ALLOWED_HEADERS = "authorization, content-type, api-key, x-api-key, x-request-id"
+_ALLOWED_HEADERS = "authorization, content-encoding, content-type, api-key, x-api-key, x-request-id"
 _EXPOSED = "x-request-id, x-bakeoff-ignored, retry-after"
 
 
@@ -35,6 +38,7 @@ class Guard:
         self._app = app
         self._options = options
         self._keys = tuple(key.encode() for key in options.keys)
+        self._salt = secrets.token_bytes(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on with the body bounded."""
@@ -51,8 +55,12 @@ class Guard:
         if problem is not None:
             await worded(scope["path"], problem)(scope, receive, answer)
             return
-        bounded = _Bounded(receive, self._options.limits.body_bytes)
-        await self._app(scope, bounded, answer)
+        scope["bakeoff.cache"] = self._cache_scope(headers)
+        limit, coding = self._options.limits.body_bytes, _coding(headers)
+        body = bounded(receive, limit)
+        if scope["method"] == "POST" and coding in CODINGS:
+            body = unpacked(body, coding, limit)
+        await self._app(scope, body, answer)
 
     def _problem(self, scope: Scope, headers: Headers) -> Problem | None:
         """Why the request is refused, or None."""
@@ -94,6 +102,13 @@ class Guard:
         text = "the API key is missing or wrong: send it as Authorization: Bearer KEY"
         return Problem(401, text, "invalid_api_key")
 
+    def _cache_scope(self, headers: Headers) -> str:
+        """Whose computed prompts this request may find: those of its own key, which is not told."""
+        if not self._keys or self._options.share_cache:
+            return ""
+        said = _said_key(headers).encode()
+        return hashlib.blake2b(said, key=self._salt, digest_size=16).hexdigest()
+
     def _body(self, scope: Scope, headers: Headers) -> Problem | None:
         if scope["method"] != "POST":
             return None
@@ -101,13 +116,13 @@ class Guard:
         if media != "application/json":
             text = f"content type {printable(media)!r}: send application/json"
             return Problem(415, text, "unsupported_media_type")
-        coding = headers.get("content-encoding", "identity").strip().lower()
-        if coding not in ("", "identity"):
-            text = f"content encoding {printable(coding)!r}: send the body uncompressed"
+        coding = _coding(headers)
+        if coding not in ("", "identity", *CODINGS):
+            text = f"content encoding {printable(coding)!r}: send gzip, deflate, or the plain body"
             return Problem(415, text, "unsupported_media_type")
         limit, length = self._options.limits.body_bytes, headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > limit:
-            return _too_large(limit)
+            return too_large(limit)
         return None
 
     def _answering(self, scope: Scope, headers: Headers, send: Send) -> Send:
@@ -144,32 +159,8 @@ class Guard:
         await answer({"type": "http.response.body", "body": b""})
 
 
-class BodyTooLarge(Exception):
-    """More came than the limit; the problem is told by the app's handler."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(limit)
-        self.problem = _too_large(limit)
-
-
-class _Bounded:
-    """Counts a body that did not say its length."""
-
-    def __init__(self, receive: Receive, limit: int) -> None:
-        self._receive = receive
-        self._limit = limit
-        self._read = 0
-
-    async def __call__(self) -> Message:
-        message = await self._receive()
-        self._read += len(message.get("body", b""))
-        if self._read > self._limit:
-            raise BodyTooLarge(self._limit)
-        return message
-
-
-def _too_large(limit: int) -> Problem:
-    return Problem(400, f"the body is larger than {limit} bytes: send less", "body_too_large")
+def _coding(headers: Headers) -> str:
+    return headers.get("content-encoding", "identity").strip().lower()
 
 
 def _request_id(headers: Headers) -> str:

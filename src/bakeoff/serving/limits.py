@@ -22,6 +22,8 @@ class Limits:
         stops: stop strings, and stop token ids.
         stop_chars: of one stop string.
         biases: entries of `logit_bias`.
+        tools: that a model may call.
+        tool_chars: of all tools together.
     """
 
     body_bytes: int = 8 * 2**20
@@ -33,6 +35,8 @@ class Limits:
     stops: int = 64
     stop_chars: int = 1000
     biases: int = 1024
+    tools: int = 128
+    tool_chars: int = 256 * 1024
 
     def most(self, field: str, value: int, limit: int) -> None:
         """Refuse a number above its limit.

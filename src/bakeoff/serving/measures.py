@@ -8,7 +8,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.process_collector import ProcessCollector
 
 from bakeoff.core.outputs import Usage
-from bakeoff.serving.admission import Gate
+from bakeoff.serving.admission import Gates
+from bakeoff.serving.models import ModelTable
 
 _FIRST = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _BETWEEN = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
@@ -18,12 +19,19 @@ _WHOLE = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 6
 class Measures:
     """Counters of one server; label values come from its own routes and models alone."""
 
-    def __init__(self, gate: Gate) -> None:
-        """`gate` tells how many requests run and wait."""
+    def __init__(self, gates: Gates, models: ModelTable) -> None:
+        """`gates` tell how many requests run and wait, `models` what is loaded."""
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        self._gauge("bakeoff_requests_running", "Requests at an engine.", lambda: gate.running)
-        self._gauge("bakeoff_requests_waiting", "Requests in the queue.", lambda: gate.waiting)
+        self._gauge("bakeoff_requests_running", "Requests at an engine.", lambda: gates.running)
+        self._gauge("bakeoff_requests_waiting", "Requests in the queue.", lambda: gates.waiting)
+        keeper = models.keeper
+        self._gauge("bakeoff_models_loaded", "Models in memory.", lambda: len(models.served))
+        self._gauge("bakeoff_models_awaited", "Requests without a model.", lambda: models.waiting)
+        self._gauge("bakeoff_model_loads", "Models loaded since the start.", lambda: keeper.loads)
+        self._gauge(
+            "bakeoff_model_unloads", "Models unloaded since the start.", lambda: keeper.unloads
+        )
         self._requests = Counter(
             "bakeoff_requests", "Requests answered.", ("route", "status"), registry=registry
         )
@@ -36,6 +44,10 @@ class Measures:
         self._completion = Counter(
             "bakeoff_completion_tokens", "Tokens written.", ("model",), registry=registry
         )
+        self._looped = Counter(
+            "bakeoff_requests_looped", "Texts ended because they repeated themselves.",
+            ("model",), registry=registry,
+        )  # fmt: skip
         self._cancelled = Counter(
             "bakeoff_requests_cancelled", "Requests whose client left.", registry=registry
         )
@@ -70,6 +82,10 @@ class Measures:
             self._prompt.labels(model).inc(usage.prompt)
             self._cached.labels(model).inc(usage.cached)
         self._completion.labels(model).inc(usage.completion)
+
+    def looped(self, model: str) -> None:
+        """A text was ended because it repeated itself."""
+        self._looped.labels(model).inc()
 
     def first(self, model: str, seconds: float) -> None:
         """A stream's first text."""

@@ -1,183 +1,192 @@
-"""`ModelTable`: the models of a server, under their names."""
+"""`ModelTable`: the models of a server, under their names; loaded when they are asked for."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from bakeoff.core.errors import EngineClosed, InvalidRequest, ModelNotFound
-from bakeoff.core.modelfacts import ModelFacts, TokenizerFacts
-from bakeoff.core.ports import Engine
+from bakeoff.core.errors import InvalidRequest, ModelNotFound
+from bakeoff.core.modelfacts import ModelFacts
 from bakeoff.core.registry import near_matches
-from bakeoff.serving.problems import Problem, Refusal
+from bakeoff.serving.keeper import LOADING, Keep, Keeper, Lease, stopping
+from bakeoff.serving.problems import Refusal
+from bakeoff.serving.slots import Entry, Served, Slot
 
-Opener = Callable[[], Awaitable[Engine]]
-Describer = Callable[[tuple[str, ...]], ModelFacts]
-_LOADING = Problem(503, "Loading model", "model_loading", retry_after=5)
-_NAMES_KEPT = 2**16
-_TASKS_KEPT = 100
+__all__ = ["Entry", "Keep", "Known", "Lease", "ModelTable", "Served", "stopping"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A model that is to be served.
+class Known:
+    """A name under which a model can be asked.
 
     Attributes:
-        name: under which it is served.
-        facts: known before it is loaded.
-        opener: loads it.
-        describer: describes it for a task, by the keys that its checkpoint may have for that.
-        aliases: further names.
+        name: the name.
+        entry: the model.
+        served: it, where it is loaded.
+        created: since when it is known, in seconds since 1970.
+        expires: when it will be unloaded if nobody asks, in seconds since 1970, or None.
     """
 
     name: str
-    facts: ModelFacts
-    opener: Opener
-    describer: Describer
-    aliases: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Served:
-    """A loaded model.
-
-    Attributes:
-        name: under which it is served.
-        facts: known before it was loaded.
-        engine: runs it.
-        tokenizer: what clients ask of it.
-        describer: as in `Entry`.
-        created: when it was loaded, in seconds since 1970.
-    """
-
-    name: str
-    facts: ModelFacts
-    engine: Engine
-    tokenizer: TokenizerFacts
-    describer: Describer
+    entry: Entry
+    served: Served | None
     created: int
-    _pieces: dict[int, str] = field(default_factory=dict, repr=False)
-    _tasks: dict[tuple[str, ...], ModelFacts] = field(default_factory=dict, repr=False)
+    expires: float | None = None
 
     @property
-    def window(self) -> int | None:
-        """Most tokens it reads, or None."""
-        return self.engine.capabilities.context_length
+    def facts(self) -> ModelFacts:
+        """What is known of it, loaded or not."""
+        return self.entry.facts
 
     @property
-    def generates(self) -> bool:
-        """Whether it writes text."""
-        return self.engine.capabilities.kind != "encoder"
-
-    @property
-    def fingerprint(self) -> str:
-        """What computes: changes where texts may change."""
-        info = self.engine.info
-        return f"{info.name}-{info.version}-{info.dtype}".replace(" ", "-")
-
-    def described(self, hints: tuple[str, ...]) -> ModelFacts:
-        """The facts for a task; reads files the first time."""
-        found = self._tasks.get(hints)
-        if found is None:
-            if len(self._tasks) > _TASKS_KEPT:  # clients choose the languages
-                self._tasks.clear()
-            found = self._tasks[hints] = self.describer(hints)
-        return found
-
-    async def pieces(self, ids: set[int]) -> Mapping[int, str]:
-        """The text of each of these tokens; asked of the engine once."""
-        if len(self._pieces) > _NAMES_KEPT:
-            self._pieces.clear()
-        known = {token: self._pieces[token] for token in ids if token in self._pieces}
-        new = sorted(ids - known.keys())
-        if not new:
-            return known
-        asked = dict(zip(new, await self.engine.pieces(new), strict=True))
-        self._pieces.update(asked)
-        return known | asked
+    def dtype(self) -> str:
+        """Precision of its weights, as far as it is known."""
+        return self.facts.ref.torch_dtype if self.served is None else self.served.engine.info.dtype
 
 
 class ModelTable:
-    """Loads models and finds them by name."""
+    """Finds models by name and has them loaded. On one event loop only.
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    Attributes:
+        keeper: loads and unloads them.
+    """
+
+    def __init__(self, entries: Sequence[Entry], keep: Keep | None = None) -> None:
         """Nothing is loaded yet.
 
         Raises:
-            InvalidRequest: two models have one name.
+            InvalidRequest: two models have one name, or one cannot fit into the memory.
         """
-        self._entries = tuple(entries)
-        self._served: dict[str, Served] = {}
+        self._slots = {entry.name: Slot(entry) for entry in entries}
+        self.keeper = Keeper(tuple(self._slots.values()), keep or Keep())
+        self._first = entries[0].name
+        self._since = int(time.time())
         self._names: dict[str, str] = {}
         for entry in entries:
             for name in (entry.name, *entry.aliases):
                 if name in self._names:
                     raise InvalidRequest(f"two models are called {name!r}: give one another --name")
                 self._names[name] = entry.name
+        _check_room(entries, self.keeper.keep.memory)
 
     @property
     def loading(self) -> bool:
-        """Whether a model is still to come."""
-        return len(self._served) < len(self._entries)
+        """Whether a model that the server starts with is still to come."""
+        return any(slot.starting for slot in self._slots.values())
 
     @property
     def served(self) -> tuple[Served, ...]:
         """Loaded models, in the order they were named."""
-        return tuple(self._served[one.name] for one in self._entries if one.name in self._served)
+        return tuple(slot.served for slot in self._slots.values() if slot.served is not None)
 
-    def names(self) -> dict[str, Served]:
-        """Every name of a loaded model, aliases included."""
-        return {
-            name: self._served[target]
-            for name, target in self._names.items()
-            if target in self._served
-        }
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for a model to be loaded."""
+        return sum(slot.waiting for slot in self._slots.values())
 
-    def get(self, name: str | None) -> Served:
-        """The model of that name; without one, the only model or the first.
+    def known(self) -> tuple[Known, ...]:
+        """Every name, aliases included, loaded or not."""
+        return tuple(self._known(name) for name in self._names)
+
+    def about(self, name: str | None) -> Known:
+        """What is known under that name, or of the first model; nothing is loaded for it.
 
         Raises:
             ModelNotFound: there is none; those that are there are named.
-            Refusal: it is being loaded.
         """
-        target = self._entries[0].name if name is None else self._names.get(name)
-        if target is None:
-            near = near_matches(name or "", tuple(self._names))
-            hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(self._names)}"
-            raise ModelNotFound(f"no model is served as {name!r}: {hint}")
-        if target not in self._served:
-            raise Refusal(_LOADING)
-        return self._served[target]
+        slot = self._slot(name)
+        return self._known(slot.entry.name if name is None else name)
 
-    def named(self, name: str | None) -> Served:
-        """The same for clients that send a name of their own: one that is unknown is no name."""
-        return self.get(name if name in self._names else None)
+    def states(self) -> dict[str, str]:
+        """For each model: `loaded`, `loading`, `failed` or `unloaded`."""
+        return {name: slot.state for name, slot in self._slots.items()}
+
+    def get(self, name: str | None) -> Served:
+        """The loaded model of that name; without one, the first.
+
+        Raises:
+            ModelNotFound: there is none; those that are there are named.
+            Refusal: it is not loaded.
+        """
+        slot = self._slot(name)
+        if slot.served is None:
+            raise Refusal(LOADING)
+        return slot.served
+
+    def named(self, name: str | None) -> str | None:
+        """For clients that send a name of their own: one that is unknown is no name."""
+        return name if name in self._names else None
+
+    async def lease(self, name: str | None) -> Lease:
+        """The model of that name, held; without a name, the first. Loads it where it is not.
+
+        Raises:
+            ModelNotFound: there is none; those that are there are named.
+            Refusal: it cannot be loaded, or the server does that before it takes requests.
+        """
+        return await self.keeper.lease(self._slot(name))
+
+    def at_once(self, name: str | None) -> Lease | None:
+        """The same where nothing has to be waited for, else None.
+
+        Raises:
+            ModelNotFound: as in `lease`.
+        """
+        slot = self._slot(name)
+        return self.keeper.hold(slot) if slot.ready else None
+
+    def lost(self, served: Served) -> None:
+        """Its engine has ended by itself."""
+        self.keeper.lost(self._slots[served.name], served)
 
     async def load(self) -> None:
-        """Load all, one after the other.
+        """Load the first model and those that are pinned, one after the other.
 
         Raises:
             ModelError: one cannot be loaded.
         """
-        for entry in self._entries:
-            engine = await entry.opener()
-            self._served[entry.name] = Served(
-                name=entry.name,
-                facts=entry.facts,
-                engine=engine,
-                tokenizer=await engine.tokenizer(),
-                describer=entry.describer,
-                created=int(time.time()),
-            )
+        chosen = [s for n, s in self._slots.items() if s.entry.pinned or n == self._first]
+        for slot in chosen:
+            slot.starting = True
+        for slot in chosen:
+            (await self.keeper.started(slot)).release()
+            slot.starting = False
 
     async def close(self) -> None:
         """Close every engine."""
-        served, self._served = self.served, {}
-        await asyncio.gather(*(one.engine.close() for one in served))
+        await self.keeper.close()
+
+    def _slot(self, name: str | None) -> Slot:
+        target = self._first if name is None else self._names.get(name)
+        if target is None:
+            near = near_matches(name or "", tuple(self._names))
+            hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(self._names)}"
+            raise ModelNotFound(f"no model is served as {name!r}: {hint}")
+        return self._slots[target]
+
+    def _known(self, name: str) -> Known:
+        slot, keep = self._slots[self._names[name]], self.keeper.keep
+        created = self._since if slot.served is None else slot.served.created
+        expires = None
+        if keep.idle is not None and not slot.entry.pinned:
+            quiet = 0.0 if slot.users else keep.clock() - slot.used
+            expires = time.time() + keep.idle - quiet
+        return Known(name, slot.entry, slot.served, created, expires)
 
 
-def stopping() -> EngineClosed:
-    """What a request gets that comes, or is cut, while the server stops."""
-    return EngineClosed("the server is shutting down: try another one, or again later")
+def _check_room(entries: Sequence[Entry], memory: int | None) -> None:
+    """Whether each model fits beside those that are pinned.
+
+    Raises:
+        InvalidRequest: one does not; the numbers are named.
+    """
+    pinned = sum(entry.bytes for entry in entries if entry.pinned)
+    for entry in entries:
+        needed = pinned + (0 if entry.pinned else entry.bytes)
+        if memory is not None and needed > memory:
+            beside = f" with the pinned ones ({pinned:,})" if pinned and not entry.pinned else ""
+            raise InvalidRequest(
+                f"--max-memory is {memory:,} bytes, but {entry.name} takes about "
+                f"{needed:,}{beside}: raise it, or load the model smaller"
+            )

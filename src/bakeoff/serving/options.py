@@ -19,11 +19,12 @@ class ServeOptions:
         no_auth: the operator said that no key is wanted.
         origins: web pages whose requests are let in, as `https://host[:port]`; `*` is all.
         hosts: further names that the `Host` header may have.
-        running: most requests that are handed to an engine at a time.
-        queue: most requests that wait for that.
+        running: most requests that are handed to one model's engine at a time.
+        queue: most requests that wait for that, at each model.
         deadline: seconds after which a request fails, or None.
         drain: seconds that running requests get when the server is told to stop.
         log_prompts: whether prompts stand in the log.
+        share_cache: whether a prompt may be found in what was computed for another key's.
         limits: of one request.
     """
 
@@ -38,6 +39,7 @@ class ServeOptions:
     deadline: float | None = 600.0
     drain: float = 30.0
     log_prompts: bool = False
+    share_cache: bool = False
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

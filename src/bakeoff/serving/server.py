@@ -40,17 +40,22 @@ async def run(desk: Desk, ready: Ready) -> None:
     server = _Server(desk)
     serving = asyncio.create_task(server.serve([bound]))
     loading = asyncio.create_task(desk.models.load())
+    behind = [asyncio.create_task(desk.models.keeper.tend())]
     try:
         await asyncio.wait({serving, loading}, return_when=asyncio.FIRST_COMPLETED)
         if loading.done():
             loading.result()
             ready(_address(bound))
+            behind.append(asyncio.create_task(desk.checkup.run(desk.models)))
         await serving
     finally:
         server.should_exit = True
         loading.cancel()
+        for task in behind:
+            task.cancel()
         with suppress(asyncio.CancelledError):
             await serving
+        await asyncio.gather(*behind, return_exceptions=True)
         bound.close()
         await desk.models.close()
 

@@ -1,5 +1,6 @@
 """Every command block of README.md and docs/ runs, from the built wheel in an empty folder."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from tests.unit.project.pages import BadPage, BlockFailed, Runner, blocks, match
 from tests.unit.project.tree import ROOT
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("CONTRIBUTING.md")])
+SCRIPTS = Path(sys.executable).parent
+"""Where `python` is, which a shell need not have."""
 TIMEOUT = 280  # seconds a command; the test's own limit is a little longer
 
 
@@ -69,7 +72,7 @@ def test_a_wrong_mark_is_refused(text: str, said: str, tmp_path: Path) -> None:
 def test_a_page_that_lies_is_found(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(BlockFailed, match=said):
         for block in blocks(text):
-            Runner(tmp_path, tmp_path, 30).run(block)
+            Runner(tmp_path, SCRIPTS, 30).run(block)
 
 
 def test_blocks_share_a_folder(tmp_path: Path) -> None:
@@ -80,7 +83,7 @@ def test_blocks_share_a_folder(tmp_path: Path) -> None:
         "<!-- run: skip=needs-gpu -->\n```bash\nfalse\n```\n"
     )
     for block in blocks(text):
-        Runner(tmp_path, tmp_path, 30).run(block)
+        Runner(tmp_path, SCRIPTS, 30).run(block)
 
 
 def test_output_is_compared_with_gaps() -> None:

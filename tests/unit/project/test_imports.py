@@ -8,6 +8,7 @@ import pytest
 
 HEAVY = {
     *("torch", "transformers", "tokenizers", "accelerate", "safetensors", "gguf", "ctranslate2"),
+    *("openvino", "openvino_genai"),
     *("sentencepiece", "huggingface_hub", "datasets", "pyarrow", "numpy", "scipy", "pandas"),
     *("fastapi", "starlette", "uvicorn", "prometheus_client"),
     *("sacrebleu", "nltk", "rouge_score", "rouge_score_rs", "bert_score", "langcodes"),
@@ -48,7 +49,10 @@ def _loaded(code: str) -> set[str]:
             for arguments in (
                 *(["--help"], ["--version"], ["schema"], ["schema", "report"]),
                 *([name, "--help"] for name in ("run", "init", "infer", "evaluate", "compare")),
-                *([name, "--help"] for name in ("report", "data", "cache", "doctor", "serve")),
+                *(
+                    [name, "--help"]
+                    for name in ("report", "data", "cache", "engines", "doctor", "serve")
+                ),
             )
         ),
     ],

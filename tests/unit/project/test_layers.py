@@ -39,6 +39,7 @@ THIRD_PARTY = {
         ],
         ("engines/", "metrics/bertscore.py"),
     ),
+    "llguidance": ("engines/grammar/",),
     "bert_score": ("metrics/bertscore.py",),
     "ray": ("jobs/executors/ray.py",),
     **dict.fromkeys(["sqlalchemy", "alembic"], ("store/sql/",)),

@@ -58,7 +58,7 @@ class AnswersAboutTokens(Protocol):
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """See `Engine.pieces`."""
 
-    def fill(self, before: str, after: str) -> list[int]:
+    def fill(self, before: str, after: str, files: Sequence[tuple[str, str]]) -> list[int]:
         """See `Engine.fill`."""
 
 
@@ -293,9 +293,11 @@ class BatchEngine(Engine):
         """See `Engine.pieces`."""
         return await self._thread.run(lambda: self._work.tokens.pieces(ids))
 
-    async def fill(self, before: str, after: str) -> list[int]:
+    async def fill(
+        self, before: str, after: str, files: tuple[tuple[str, str], ...] = ()
+    ) -> list[int]:
         """See `Engine.fill`."""
-        return await self._thread.run(lambda: self._work.tokens.fill(before, after))
+        return await self._thread.run(lambda: self._work.tokens.fill(before, after, files))
 
     async def close(self) -> None:
         """See `Engine.close`."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bakeoff.core.errors import BakeoffError, Cancelled, EngineClosed
-from bakeoff.core.requests import AnswerSpan, GenerateRequest, Lane, PredictRequest
+from bakeoff.core.requests import AnswerSpan, GenerateRequest, Grammar, Lane, PredictRequest
 from bakeoff.engines.batch.decoding import Decoding
 
 
@@ -35,10 +35,13 @@ class Row:
         choice: index among the texts of the request.
         copies: how many equal texts this row stands for (greedy choices are all the same).
         logprobs: alternatives to report for each token, or None.
+        prompt_logprobs: likewise for each token of the prompt.
         arrived: when the request reached the engine, by `time.perf_counter`.
         deadline: when it fails, by the same clock, or None.
         lane: who goes first where rows compete.
         scope: rows share a prefix cache only within one.
+        grammar: that the text must follow, or None.
+        stop_loops: how often a piece has to stand in a row to end the text, or None.
     """
 
     id: str
@@ -52,10 +55,13 @@ class Row:
     choice: int = 0
     copies: int = 1
     logprobs: int | None = None
+    prompt_logprobs: int | None = None
     arrived: float = 0.0
     deadline: float | None = None
     lane: Lane = "batch"
     scope: str = ""
+    grammar: Grammar | None = None
+    stop_loops: int | None = None
 
     @property
     def length(self) -> int:
@@ -71,6 +77,11 @@ class Row:
     def lanes(self) -> int:
         """How many sequences the library computes for it."""
         return self.decoding.num_beams
+
+    @property
+    def computes(self) -> bool:
+        """Whether the model has anything to do: something to write, or a prompt to tell of."""
+        return self.max_new > 0 or self.prompt_logprobs is not None
 
     def late(self, now: float) -> bool:
         """Whether its deadline has passed."""

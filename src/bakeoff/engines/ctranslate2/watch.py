@@ -63,7 +63,7 @@ class Watch:
         """What a row came to; `last` is forced where the text ran to its limit."""
         text = self._texts[at]
         stopped = at in self._cancelled or at in self._late
-        if last is not None and not (stopped or text.ended):
+        if last is not None and not (stopped or text.ended or text.looped):
             text.ids.append(last)
         return Written(
             ids=text.ids,

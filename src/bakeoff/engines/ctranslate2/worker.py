@@ -51,7 +51,12 @@ class Worker:
         self.scoring = score_batches(self.loaded, options)
         kept = self.loaded.kept
         self.parts = Reading.of(
-            facts, self.loaded.config, _Said(kept), self.loaded.tokenizer, kept.size
+            facts,
+            self.loaded.config,
+            _Said(kept),
+            self.loaded.tokenizer,
+            kept.size,
+            options.stop_loops,
         )
         self._writer = Writer(
             careful=self.careful,

@@ -50,6 +50,7 @@ _LOADED = {
     "prompts": "bakeoff.engines.doctor.checks.prompts:check",
     "end-of-sequence": "bakeoff.engines.doctor.checks.ends_measured:check",
     "decoder-start": "bakeoff.engines.doctor.checks.decoder_start_measured:check",
+    "decoding": "bakeoff.engines.doctor.checks.decoding:check",
 }
 
 FILES: Registry[FilesCheck] = Registry("check", _FILES)

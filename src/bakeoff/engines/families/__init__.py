@@ -32,6 +32,8 @@ class Family(Protocol):
 
 
 _ALL = (relative, learned, sinusoidal, m2m100)
+BESIDE_ENCODERS = frozenset[str]().union(*(module.FAMILIES for module in _ALL))
+"""Encoder-decoder families that have a shim."""
 
 
 def positions(model: Any) -> Positions | None:

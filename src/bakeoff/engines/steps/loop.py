@@ -8,21 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Protocol
 
 from bakeoff.core.errors import BakeoffError, EngineClosed
 from bakeoff.engines.batch.careful import failed
-from bakeoff.engines.steps.scheduler import Scheduler
 from bakeoff.engines.steps.sequence import Seq
 
 Submit = Callable[[Callable[[], Any]], "Future[Any]"]
 """Puts a call in line on the compute thread; raises `EngineClosed` where that was closed."""
 
 
+class Turns(Protocol):
+    """What is kept going; see `Scheduler`."""
+
+    def __len__(self) -> int:
+        """How many sequences there are."""
+
+    def add(self, seq: Seq) -> None:
+        """Put a row in line."""
+
+    def turn(self) -> bool:
+        """Go on by one step; whether there is more to do."""
+
+    def fail(self, error: BakeoffError) -> None:
+        """Everyone fails."""
+
+
 class Loop:
     """On the compute thread, except for what the thread itself calls when it is closed."""
 
-    def __init__(self, scheduler: Scheduler, submit: Submit) -> None:
+    def __init__(self, scheduler: Turns, submit: Submit) -> None:
         self._scheduler = scheduler
         self._submit = submit
         self._going = False

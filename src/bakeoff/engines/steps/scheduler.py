@@ -179,6 +179,9 @@ class Scheduler:
                 self._leave(seq, [chosen])
 
     def _push(self, seq: Seq, chosen: Chosen) -> None:
+        if not seq.row.max_new:  # it was read for what the model says of its prompt
+            self._leave(seq, self._finished(seq))
+            return
         try:
             complete = seq.take(chosen.token, chosen.logprob)
         except Exception as error:  # a tokenizer may raise anything; it costs this row alone

@@ -13,6 +13,7 @@ from bakeoff.engines.batch.rows import Control, Row
 from bakeoff.engines.text.detokenize import Decode
 from bakeoff.engines.text.finishing import Made, Written
 from bakeoff.engines.text.following import Following, OnTokens
+from bakeoff.engines.text.recording import Record, Shows
 
 
 class State(Enum):
@@ -31,7 +32,7 @@ class Sink(Protocol):
         show: takes all tokens so far after each step that does not end the text, or None.
     """
 
-    show: OnTokens | None
+    show: Shows | None
 
     def end(self, made: Sequence[Made]) -> None:
         """What became of the row, its copies included; called once."""
@@ -53,7 +54,7 @@ class Seq:
         first_token: when its first token was known, or None.
         company: most sequences that shared a step with it, itself included.
         alone: whether it is read by itself, because a pass that it took part in failed.
-        logprobs: of its tokens, where they were asked for.
+        record: log-probabilities of its tokens, where they were asked for.
     """
 
     row: Row
@@ -67,12 +68,15 @@ class Seq:
     first_token: float | None = None
     company: int = 1
     alone: bool = False
-    logprobs: list[TokenLogprob] = field(default_factory=list)
+    record: Record = field(default_factory=Record)
 
     @classmethod
     def of(cls, row: Row, control: Control, sink: Sink, decode: Decode) -> Seq:
         """A row that waits."""
-        return cls(row, control, sink, Following(row, decode, sink.show))
+        record = Record()
+        asked = row.logprobs is not None or row.prompt_logprobs is not None
+        show = _recorded(sink.show, record) if sink.show is not None and asked else sink.show
+        return cls(row, control, sink, Following(row, decode, show), record=record)
 
     @property
     def ids(self) -> list[int]:
@@ -98,6 +102,11 @@ class Seq:
         return before + len(self.prompt) + len(self.ids) - self.read
 
     @property
+    def tells(self) -> bool:
+        """Whether the model has yet to say how likely its prompt is."""
+        return self.row.prompt_logprobs is not None and len(self.record.prompt) < len(self.prompt)
+
+    @property
     def size(self) -> int:
         """Tokens that are kept for it in memory, roughly."""
         return self.row.length + len(self.ids)
@@ -117,7 +126,7 @@ class Seq:
         if self.first_token is None:
             self.first_token = time.perf_counter()
         if logprob is not None:
-            self.logprobs.append(logprob)
+            self.record.new.append(logprob)
         return self.text.push(token)
 
     def put_back(self) -> None:
@@ -132,6 +141,16 @@ class Seq:
             first_token=self.first_token,
             cancelled=stopped,
             late=not stopped and self.row.late(time.perf_counter()),
-            logprobs=None if self.row.logprobs is None else tuple(self.logprobs),
+            logprobs=None if self.row.logprobs is None else tuple(self.record.new),
+            prompt_logprobs=self._prompt_told(),
             cached=self.cached,
         )
+
+    def _prompt_told(self) -> tuple[TokenLogprob | None, ...] | None:
+        """What is known of the prompt; None where it was not asked for, or not read to its end."""
+        asked = self.row.prompt_logprobs is not None and not self.tells
+        return tuple(self.record.prompt) if asked else None
+
+
+def _recorded(show: Shows, record: Record) -> OnTokens:
+    return lambda ids: show(ids, record)

@@ -9,7 +9,7 @@ from bakeoff.core.outputs import Completion, Failure, TokenChunk
 from bakeoff.engines.batch.rows import Control, Row
 from bakeoff.engines.text import streaming
 from bakeoff.engines.text.finishing import Made
-from bakeoff.engines.text.following import OnTokens
+from bakeoff.engines.text.recording import Shows
 from bakeoff.engines.text.writing import outcome
 
 
@@ -20,7 +20,7 @@ class Whole:
         show: nothing is shown before.
     """
 
-    show: OnTokens | None = None
+    show: Shows | None = None
 
     def __init__(
         self, row: Row, control: Control, give: Callable[[list[Completion | Failure]], None]
@@ -41,7 +41,7 @@ class Pieces:
         show: takes the tokens so far.
     """
 
-    show: OnTokens | None
+    show: Shows | None
 
     def __init__(
         self,

@@ -8,15 +8,16 @@ holds for every conversation. docs/chat-templates.md lists the decisions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import jinja2
 
 from bakeoff.core.requests import Message
 from bakeoff.core.rows import Notice
+from bakeoff.engines.text.arranging import folded, joined, turn_of
+from bakeoff.engines.text.toolforms import tool_form
 
 Turns = list[dict[str, Any]]
 Render = Callable[[Turns, bool], str]
@@ -25,7 +26,6 @@ Render = Callable[[Turns, bool], str]
 _SYSTEM, _USER, _OTHER = "zqrule", "zqhello", "zqagain"
 _ANSWER = "zq answer qz"
 _NONE = re.compile(r"\bNone\b")
-_BLANK = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class ChatRules:
         silent: why it wrote no assistant's turn, or None.
         error: why it renders no user's turn at all; empty where it does.
         notices: what a person should know.
+        tools: in which form it has tools called, see `tool_form`; empty where it has no place.
     """
 
     system: bool = True
@@ -56,17 +57,18 @@ class ChatRules:
     silent: str | None = None
     error: str = ""
     notices: tuple[Notice, ...] = ()
+    tools: str = ""
 
     def arrange(self, messages: Iterable[Message]) -> Turns:
         """The conversation as the template takes it."""
-        turns = [(message.role, message.content) for message in messages]
+        turns = list(messages)
         if not self.system:
-            turns = _folded(turns)
+            turns = folded(turns)
         if self.alternates:
-            turns = _joined(turns)
-        if self.opens and turns and turns[0][0] != "system":
-            turns = [("system", ""), *turns]
-        return [{"role": role, "content": self._content(text)} for role, text in turns]
+            turns = joined(turns)
+        if self.opens and turns and turns[0].role != "system":
+            turns = [Message("system", ""), *turns]
+        return [turn_of(turn, self._content(turn.content)) for turn in turns]
 
     def _content(self, text: str) -> Any:
         return [{"type": "text", "text": text}] if self.parts else text
@@ -130,6 +132,7 @@ class _Study:
             closing=closing,
             silent=silent,
             notices=tuple(self._notices),
+            tools=tool_form(self._source),
         )
 
     def _find_a_way(self) -> str | None:
@@ -223,23 +226,3 @@ def _meant(source: str) -> Iterator[str]:
     lines = {line.strip() for part in parts for line in part.splitlines()}
     kept = (line for line in lines if _NONE.search(line) and line != "None")
     return iter(sorted(kept, key=len, reverse=True))
-
-
-def _folded(turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Each system prompt at the head of the user's turn that follows it."""
-    made: list[tuple[str, str]] = []
-    waiting: list[str] = []
-    for role, text in turns:
-        if role == "system":
-            waiting += [text] if text else []
-        elif role == "user":
-            made.append((role, _BLANK.join([*waiting, text])))
-            waiting = []
-        else:
-            made.append((role, text))
-    return [*made, ("user", _BLANK.join(waiting))] if waiting else made
-
-
-def _joined(turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    groups = groupby(turns, key=lambda turn: turn[0])
-    return [(role, _BLANK.join(text for _, text in group)) for role, group in groups]

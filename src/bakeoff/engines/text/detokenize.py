@@ -80,6 +80,13 @@ class Pieces:
         """The last piece, given the whole text."""
         return self._give(text) if text.startswith(self.given) else ""
 
+    def shown(self, ids: Sequence[int], known: int) -> int:
+        """How many of the tokens show nothing beyond what was given; `known` are known to."""
+        for count in range(len(ids), known, -1):
+            if self.given.startswith(self._decode(ids[:count])):
+                return count
+        return known
+
     def _give(self, text: str) -> str:
         piece = text[len(self.given) :]
         self.given = text if piece else self.given

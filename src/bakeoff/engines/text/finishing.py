@@ -10,6 +10,7 @@ from bakeoff.core.codes import FinishReason
 from bakeoff.core.errors import BakeoffError, DeadlineExceeded
 from bakeoff.core.outputs import Completion, Timing, TokenLogprob, Usage
 from bakeoff.engines.batch.rows import Row
+from bakeoff.engines.loops import ends_in_loop
 from bakeoff.engines.text.detokenize import HALF, Decode, cut
 
 Made = Completion | BakeoffError
@@ -26,6 +27,7 @@ class Written:
         cancelled: whether it was ended from outside.
         late: whether it was ended by its deadline.
         logprobs: of the tokens, where they were asked for.
+        prompt_logprobs: likewise of the prompt.
         cached: tokens of the prompt that did not have to be computed.
     """
 
@@ -34,6 +36,7 @@ class Written:
     cancelled: bool = False
     late: bool = False
     logprobs: tuple[TokenLogprob, ...] | None = None
+    prompt_logprobs: tuple[TokenLogprob | None, ...] | None = None
     cached: int = 0
 
 
@@ -93,6 +96,8 @@ class Finisher:
             concurrency=self.concurrency,
             choice=row.choice,
             logprobs=written.logprobs,
+            prompt_logprobs=written.prompt_logprobs,
+            looped=not (ended or stopped) and _looped(row, ids),
         )
 
     def _finish(self, row: Row, written: Written, ended: bool) -> FinishReason | None:
@@ -105,3 +110,8 @@ class Finisher:
             return None
         forced = full and ended and ids[-1] == self.last
         return FinishReason.STOP if ended and not forced else FinishReason.LENGTH
+
+
+def _looped(row: Row, ids: Sequence[int]) -> bool:
+    """Whether the text repeats itself so often that it went no further; beams are not looked at."""
+    return row.stop_loops is not None and row.lanes == 1 and ends_in_loop(ids, row.stop_loops)

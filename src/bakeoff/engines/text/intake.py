@@ -25,7 +25,12 @@ class Intake:
     """
 
     def __init__(
-        self, facts: ModelFacts, config: Any, special: Special, reader: PromptReader
+        self,
+        facts: ModelFacts,
+        config: Any,
+        special: Special,
+        reader: PromptReader,
+        stop_loops: int | None = None,
     ) -> None:
         self.window = facts.capabilities.context_length
         self.encodes = facts.capabilities.kind == "seq2seq"
@@ -33,6 +38,7 @@ class Intake:
         self._defaults = facts.defaults
         self._special = special
         self._reader = reader
+        self._stop_loops = stop_loops
 
     def rows(self, arrived: Arrived) -> list[Row]:
         """Tokenise a request: one row, or one for each sampled choice.
@@ -46,7 +52,11 @@ class Intake:
         fitted, room = self._fit(read, request, decoding)
         wanted = decoding.max_new_tokens
         start, first = self._beginning(read)
-        end_ids = special.end.union(decoding.stop_ids, special.turn_end if read.chat else ())
+        end_ids = special.end.union(
+            decoding.stop_ids,
+            special.turn_end if read.chat else (),
+            self._reader.filling.stops(decoding.stop),
+        )
         row = Row(
             id=request.id,
             ids=tuple(fitted.ids),
@@ -60,10 +70,13 @@ class Intake:
             start=start,
             copies=1 if decoding.sampled or decoding.num_beams > 1 else decoding.n,
             logprobs=request.logprobs,
+            prompt_logprobs=request.prompt_logprobs,
             arrived=arrived.at,
             deadline=None if request.deadline is None else arrived.at + request.deadline,
             lane=request.lane,
             scope=request.cache_scope,
+            stop_loops=self._stop_loops,
+            grammar=request.grammar,
         )
         choices = decoding.n if decoding.sampled else 1
         return [replace(row, choice=choice) for choice in range(choices)]
@@ -82,7 +95,8 @@ class Intake:
         if window is None:
             return Fitted(read.ids, 0), None
         keep = window - max(1, min(decoding.max_new_tokens, window // 2))
-        fitted = self._reader.fit(read, window - 1, truncate, keep)
+        most = window - min(1, decoding.max_new_tokens)
+        fitted = self._reader.fit(read, most, truncate, keep)
         return fitted, window - len(fitted.ids)
 
     def _beginning(self, read: Read) -> tuple[int | None, int | None]:

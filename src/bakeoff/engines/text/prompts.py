@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 from bakeoff.core.errors import InvalidRequest, PromptTooLong, TemplateFailed
 from bakeoff.core.requests import Messages, Prompt, Source, Text, Tokens, Truncate
 from bakeoff.engines.text.chat import ChatRules, rules_of
+from bakeoff.engines.text.filling import Filling
 from bakeoff.engines.text.languages import Languages
 from bakeoff.engines.text.special import Special
 
@@ -48,6 +50,7 @@ class PromptReader:
         continues: whether the model goes on where the prompt ends (decoder-only): then a prompt
             that is cut loses its beginning, since its end says what is to be written.
         chat: how conversations are put to the tokenizer's chat template.
+        filling: what it has for filling in.
     """
 
     tokenizer: Any
@@ -56,8 +59,10 @@ class PromptReader:
     vocabulary: int
     continues: bool = False
     chat: ChatRules = field(init=False)
+    filling: Filling = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "filling", Filling(self.tokenizer))
         object.__setattr__(self, "chat", rules_of(self.tokenizer))
 
     def read(self, prompt: Prompt) -> Read:
@@ -75,10 +80,14 @@ class PromptReader:
         elif isinstance(prompt, Source):
             read = self._source(prompt)
         else:
-            read = Read(self.encode(prompt.text), cuttable=True)
+            read = self._text(prompt.text)
         if read.ids:
             return read
         return read._replace(ids=[self.begin()])
+
+    def _text(self, text: str) -> Read:
+        spelled = self.filling.spelled(text) if self.continues else None
+        return Read(self.encode(text), cuttable=True) if spelled is None else Read(spelled)
 
     def begin(self) -> int:
         """The token that stands for an empty text, as lm-evaluation-harness has it.
@@ -101,7 +110,10 @@ class PromptReader:
             )
         try:
             text = self.tokenizer.apply_chat_template(
-                self.chat.arrange(prompt.messages), tokenize=False, add_generation_prompt=True
+                self.chat.arrange(prompt.messages),
+                tools=[json.loads(one.text) for one in prompt.tools] or None,
+                tokenize=False,
+                add_generation_prompt=True,
             )
         except Exception as error:  # a template may raise anything; it costs this row alone
             raise TemplateFailed(f"the chat template refused the conversation: {error}") from error

@@ -9,7 +9,7 @@ from typing import Any
 from bakeoff.core.errors import UnsupportedOption
 from bakeoff.core.modelfacts import TokenizerFacts
 from bakeoff.core.requests import Messages, Prompt, Text
-from bakeoff.engines.checkpoint import FIM_TOKENS
+from bakeoff.engines.text.filling import File
 from bakeoff.engines.text.prompts import PromptReader
 
 _WORD_BEGINS = "▁"
@@ -38,6 +38,7 @@ class TokenDesk:
             eos=self.tokenizer.eos_token,
             pad=self.tokenizer.pad_token,
             chat_template=template if isinstance(template, str) else None,
+            fill_ends=() if self.reader is None else self.reader.filling.ends,
         )
 
     def read(self, prompt: Prompt, special: bool) -> list[int]:
@@ -73,24 +74,8 @@ class TokenDesk:
         begins = isinstance(spelled, str) and spelled.startswith(_WORD_BEGINS)
         return f" {text}" if begins and not text.startswith(" ") else text
 
-    def fill(self, before: str, after: str) -> list[int]:
+    def fill(self, before: str, after: str, files: Sequence[File]) -> list[int]:
         """See `Engine.fill`."""
-        known = set(self.tokenizer.get_vocab())
-        spelled = next((names for names in FIM_TOKENS if known.issuperset(names)), None)
-        if spelled is None or self.reader is None:
-            raise UnsupportedOption(
-                "the model's tokenizer has no fill-in-the-middle tokens: leave `suffix` out",
-                option="suffix",
-            )
-        ids = [int(one) for one in self.tokenizer.convert_tokens_to_ids(list(spelled))]
-        prefix, suffix = self.reader.plain(before), self.reader.plain(after)
-        begin = self._beginning()
-        if len(ids) == 2:  # Codestral: the suffix stands first, and nothing opens the middle
-            return [*begin, ids[1], *suffix, ids[0], *prefix]
-        return [*begin, ids[0], *prefix, ids[1], *suffix, ids[2]]
-
-    def _beginning(self) -> list[int]:
-        """The token that begins each text, where the tokenizer puts one."""
-        bos = self.tokenizer.bos_token_id
-        ids = list(self.tokenizer("x", verbose=False)["input_ids"])
-        return [bos] if bos is not None and ids[:1] == [bos] else []
+        if self.reader is None:
+            raise UnsupportedOption("an encoder fills nothing in", option="suffix")
+        return self.reader.filling.prompt(before, after, files)

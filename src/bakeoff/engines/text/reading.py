@@ -34,7 +34,15 @@ class Reading:
     notices: tuple[Notice, ...]
 
     @classmethod
-    def of(cls, facts: ModelFacts, config: Any, said: Any, tokenizer: Any, size: int) -> Reading:
+    def of(
+        cls,
+        facts: ModelFacts,
+        config: Any,
+        said: Any,
+        tokenizer: Any,
+        size: int,
+        stop_loops: int | None = None,
+    ) -> Reading:
         """Put it together.
 
         Args:
@@ -43,12 +51,13 @@ class Reading:
             said: its generation configuration: token ids with a meaning.
             tokenizer: its tokenizer; its chat template is fixed to the day of `facts`.
             size: how many token ids the model takes.
+            stop_loops: see `EngineOptions`.
         """
         tokenizer.chat_template = on_its_day(tokenizer.chat_template, facts)
         special = Special.of(config, said, tokenizer, size)
         continues = facts.capabilities.kind == "causal"
         reader = PromptReader(tokenizer, special, Languages.of(tokenizer), size, continues)
-        intake = Intake(facts, config, special, reader)
+        intake = Intake(facts, config, special, reader, stop_loops)
         return cls(
             special=special,
             reader=reader,

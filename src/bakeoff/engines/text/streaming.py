@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bakeoff.core.outputs import Completion, TokenChunk
 from bakeoff.engines.batch.rows import Row
 from bakeoff.engines.text.detokenize import Pieces
+from bakeoff.engines.text.recording import Record
 
 Push = Callable[[TokenChunk], None]
 
@@ -20,21 +22,38 @@ class Telling:
         self._pieces = pieces
         self._push = push
         self._told = 0
+        self._begun = False
 
-    def show(self, ids: Sequence[int]) -> None:
-        """Push the text that is certain by now; `ids` are all tokens so far."""
+    def show(self, ids: Sequence[int], record: Record | None = None, /) -> None:
+        """Push the text that is certain by now; `ids` are all tokens so far.
+
+        A log-probability tells its token, so it is held back as long as any of the token's text.
+        """
         text = self._pieces.more(ids)
-        if text:
-            self._push(
-                TokenChunk(self._row.id, text, tuple(ids[self._told :]), choice=self._row.choice)
-            )
-            self._told = len(ids)
+        if not text:
+            return
+        told, row = self._told, self._row
+        self._told = len(ids) if record is None else self._pieces.shown(ids, told)
+        chunk = TokenChunk(row.id, text, tuple(ids[told : self._told]), choice=row.choice)
+        if record is not None:
+            chunk = self._with(chunk, record, told)
+        self._begun = True
+        self._push(chunk)
+
+    def _with(self, chunk: TokenChunk, record: Record, told: int) -> TokenChunk:
+        """The same with what is known of its tokens, and of the prompt where it is the first."""
+        row = self._row
+        prompt = row.prompt_logprobs is not None and not self._begun
+        return replace(
+            chunk,
+            logprobs=None if row.logprobs is None else tuple(record.new[told : self._told]),
+            prompt_logprobs=tuple(record.prompt) if prompt else None,
+        )
 
     def end(self, made: Completion) -> None:
         """Push the last chunk."""
-        told, self._told = self._told, 0
-        text = self._pieces.rest(made.text)
-        self._push(_last(made, text, told))
+        last = _last(made, self._pieces.rest(made.text), self._told)
+        self._push(replace(last, prompt_logprobs=None) if self._begun else last)
 
 
 def whole(made: Completion) -> TokenChunk:
@@ -43,6 +62,7 @@ def whole(made: Completion) -> TokenChunk:
 
 
 def _last(made: Completion, text: str, told: int) -> TokenChunk:
+    logprobs = made.logprobs
     return TokenChunk(
         id=made.id,
         text=text,
@@ -50,6 +70,9 @@ def _last(made: Completion, text: str, told: int) -> TokenChunk:
         finish=made.finish,
         usage=made.usage,
         choice=made.choice,
+        looped=made.looped,
+        logprobs=None if logprobs is None else logprobs[told:],
+        prompt_logprobs=made.prompt_logprobs,
     )
 
 

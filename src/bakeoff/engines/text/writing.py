@@ -110,7 +110,8 @@ class Writer:
                 made: list[Made] = without_model(row, control)
                 telling = None
             else:
-                telling = self.telling(row, push) if row.lanes == 1 else None
+                plain = row.lanes == 1 and row.logprobs is None  # else it comes whole
+                telling = self.telling(row, push) if plain else None
                 made = self._generate([row], control, telling)[0]
             for one in made:
                 if isinstance(one, BakeoffError):
@@ -166,15 +167,15 @@ def outcome(row: Row, made: Made, control: Control) -> Completion | Failure:
 
 
 def settled(row: Row) -> bool:
-    """Whether a row needs no computing: it may write nothing, or waited too long."""
-    return row.max_new == 0 or row.late(time.perf_counter())
+    """Whether a row needs no computing: there is nothing to do, or it waited too long."""
+    return not row.computes or row.late(time.perf_counter())
 
 
 def without_model(row: Row, control: Control) -> list[Made]:
     """What a row gets that is not computed: it was stopped, is late, or may write nothing."""
     if control.reason is not None:
         return [control.error()]
-    if row.max_new > 0 and not control.stopped(row.id):
+    if row.computes and not control.stopped(row.id):
         return [DeadlineExceeded("the row waited longer than its deadline")]
     stopped = control.stopped(row.id)
     finish = FinishReason.CANCELLED if stopped else FinishReason.LENGTH

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _WORKERS: Registry[type[Worker]] = Registry(
     "worker", {"transformers": "bakeoff.engines.transformers.worker:Worker"}
 )
-_NAMELESS = {"prompt_logprobs", "grammar", "adapter"}
+_NAMELESS = {"adapter"}
 
 
 async def open_transformers(
@@ -48,9 +48,13 @@ class TransformersEngine(BatchEngine):
     """
 
     hints: ClassVar[dict[str, str]] = {
-        "num_beams": "beams do not sample; set num_beams: 1, or temperature: 0",
+        "num_beams": "beams neither sample nor follow a grammar; set num_beams: 1, or "
+        "temperature: 0 and no grammar",
+        "grammar": "this model goes through the library's generate, which follows none",
         "n": "beams give at most num_beams texts",
         "logprobs": "beams report none; set num_beams: 1",
+        "prompt_logprobs": "a decoder-only model that goes step by step gives them; with beams "
+        "none does",
     }
 
     def __init__(
@@ -110,14 +114,23 @@ class TransformersEngine(BatchEngine):
         if encoder:
             return ["prompt"]
         named = [name for name in _NAMELESS if getattr(request, name) is not None]
+        if request.grammar is not None and self._online is None:
+            named.append("grammar")
+        if request.prompt_logprobs is not None and not self._tells(request):
+            named.append("prompt_logprobs")
         return [*sorted(named), *self._beams(request), *self._languages(request.prompt)]
+
+    def _tells(self, request: GenerateRequest) -> bool:
+        """Whether the log-probabilities of a prompt can be told: the loop reads it."""
+        beams = (request.params.over(self._defaults).num_beams or 1) > 1
+        return self._online is not None and self.capabilities.kind == "causal" and not beams
 
     def _beams(self, request: GenerateRequest) -> list[str]:
         params = request.params.over(self._defaults)
         beams = params.num_beams or 1
         if beams == 1:
             return []
-        wrong = ["num_beams"] if params.sampled else []
+        wrong = ["num_beams"] if params.sampled or request.grammar is not None else []
         wrong += ["n"] if (params.n or 1) > beams else []
         return wrong + (["logprobs"] if request.logprobs is not None else [])
 

@@ -46,7 +46,7 @@ class Watch:
             show: takes all tokens of the only row after each step.
         """
         for line, row in enumerate(self._rows):
-            if row.stops or row.end_ids - extra or show is not None:
+            if row.stops or row.stop_loops or row.end_ids - extra or show is not None:
                 self._texts[line] = Following(row, self._decode, show)
 
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:

@@ -54,7 +54,7 @@ class Worker:
         self.languages = Languages.of(self.loaded.tokenizer)
         self.careful = self.scoring = memory.careful(self.loaded, options)
         encodes_only = facts.capabilities.kind == "encoder"
-        self.parts = None if encodes_only else _reading(facts, self.loaded)
+        self.parts = None if encodes_only else _reading(facts, self.loaded, options)
         self._writer: Writer | None = None
         self.stepper: Stepper | None = None
         if self.parts is not None:
@@ -137,10 +137,10 @@ class Worker:
         return encoder.unsupported(self.loaded, request)
 
 
-def _reading(facts: ModelFacts, loaded: Loaded) -> Reading:
-    model = loaded.model
-    size = _vocabulary(loaded)
-    found = Reading.of(facts, model.config, model.generation_config, loaded.tokenizer, size)
+def _reading(facts: ModelFacts, loaded: Loaded, options: EngineOptions) -> Reading:
+    model, tokenizer = loaded.model, loaded.tokenizer
+    size, loops = _vocabulary(loaded), options.stop_loops
+    found = Reading.of(facts, model.config, model.generation_config, tokenizer, size, loops)
     model.generation_config = neutral_generation_config(model)
     return found
 

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from bakeoff.serving.body import EMPTY, NEVER, NOT_SET, Body
 from bakeoff.serving.openai.bodies import Sampling, TokenId
+from bakeoff.serving.openai.formats import Wanted, wanted
 from bakeoff.serving.spelling import LlamaDecoding
 
 NAMES = {
@@ -24,8 +25,6 @@ class LlamaSampling(LlamaDecoding):
     """What `/completion` and `/infill` have in common."""
 
     refused: ClassVar[dict[str, Any]] = {
-        "grammar": EMPTY,
-        "json_schema": EMPTY,
         "ignore_eos": NOT_SET,
         "mirostat": (None, 0, False),
         "lora": EMPTY,
@@ -48,6 +47,16 @@ class LlamaSampling(LlamaDecoding):
     n_keep: int | None = None
     t_max_predict_ms: int | None = None
     return_tokens: bool | None = None
+    grammar: str | None = None
+    json_schema: dict[str, Any] | None = None
+
+    def wanted(self) -> Wanted | None:
+        """How the text has to look; None where any will do.
+
+        Raises:
+            CallerError: see `formats.wanted`.
+        """
+        return wanted({"grammar": self.grammar, "json_schema": self.json_schema})
 
     def sampling(self) -> Sampling:
         """The same as OpenAI's clients would say it."""

@@ -74,10 +74,10 @@ def ended(finish: FinishReason, usage: Usage, decoded: str, params: GenerationPa
     return Ended("word", min(found)[1], usage) if found else Ended("eos", "", usage)
 
 
-def event(index: int, chunk: TokenChunk) -> bytes:
-    """A piece of a text."""
+def event(index: int, chunk: TokenChunk, told: dict[str, Any]) -> bytes:
+    """A piece of a text; `told` is what `told_of` says of it."""
     piece = {"index": index, "content": chunk.text, "tokens": list(chunk.token_ids), "stop": False}
-    return b"data: " + json_bytes(piece) + b"\n\n"
+    return b"data: " + json_bytes({**piece, **told}) + b"\n\n"
 
 
 def last_event(reply: dict[str, Any]) -> bytes:
@@ -85,7 +85,14 @@ def last_event(reply: dict[str, Any]) -> bytes:
     return b"data: " + json_bytes(reply) + b"\n\n"
 
 
-def probabilities(made: Completion, pieces: Pieces) -> list[dict[str, Any]]:
+def told_of(made: Completion | TokenChunk, pieces: Pieces) -> dict[str, Any]:
+    """The log-probabilities of a text or of a piece of one, where they were asked for."""
+    if made.logprobs is None:
+        return {}
+    return {"completion_probabilities": _probabilities(made, pieces)}
+
+
+def _probabilities(made: Completion | TokenChunk, pieces: Pieces) -> list[dict[str, Any]]:
     """Of each new token, and of the best in its place."""
     told = chat(made.logprobs or (), pieces)["content"]
     ids: Sequence[Any] = made.logprobs or ()

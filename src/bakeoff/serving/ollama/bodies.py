@@ -6,15 +6,19 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from bakeoff.core.requests import Grammar
 from bakeoff.serving.body import EMPTY, NOT_SET, Body
 from bakeoff.serving.openai.bodies import ChatMessage, Sampling
+from bakeoff.serving.openai.formats import Wanted, wanted
 from bakeoff.serving.spelling import LlamaDecoding
+from bakeoff.serving.tools.bodies import ToolBody
 
 NAMES = {
     "max_tokens": "options.num_predict",
     "repetition_penalty": "options.repeat_penalty",
     "stop": "options.stop",
     "suffix": "suffix",
+    "guided_json": "format",
 }
 """OpenAI's field -> the same here."""
 
@@ -39,8 +43,6 @@ class Asking(Body):
     """What `/api/generate` and `/api/chat` have in common."""
 
     refused: ClassVar[dict[str, Any]] = {
-        "format": EMPTY,
-        "tools": EMPTY,
         "images": EMPTY,
         "template": EMPTY,
         "context": EMPTY,
@@ -53,6 +55,18 @@ class Asking(Body):
     stream: bool | None = None
     options: Options | None = None
     keep_alive: Any = None
+    format: dict[str, Any] | str | None = None
+
+    def wanted(self) -> Wanted | None:
+        """How the text has to look; None where any will do.
+
+        Raises:
+            CallerError: see `formats.wanted`.
+        """
+        if self.format == "json":
+            return Wanted(Grammar("json_object"), "format")
+        found = wanted({"guided_json": self.format})
+        return None if found is None else Wanted(found.grammar, "format")
 
     def decoding(self) -> Options:
         """The options; none is the same as empty ones."""
@@ -71,13 +85,16 @@ class GenerateBody(Asking):
 class Turn(ChatMessage):
     """A turn of a conversation."""
 
-    refused: ClassVar[dict[str, Any]] = {"tool_calls": EMPTY, "images": EMPTY}
+    refused: ClassVar[dict[str, Any]] = {"images": EMPTY}
+
+    tool_name: str | None = None
 
 
 class ChatBody(Asking):
     """`POST /api/chat`."""
 
     messages: list[Turn] = Field(default_factory=list)
+    tools: list[ToolBody] | None = None
 
 
 class ShowBody(Body):

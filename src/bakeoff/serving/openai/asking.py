@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bakeoff.core.errors import InvalidRequest, UnsupportedOption
 from bakeoff.core.modelfacts import ModelFacts
@@ -19,10 +19,13 @@ from bakeoff.core.requests import (
     Source,
     Text,
     Tokens,
+    Tool,
 )
 from bakeoff.serving.limits import Limits
 from bakeoff.serving.models import Served
 from bakeoff.serving.openai.bodies import ChatBody, ChatMessage, CompletionBody, Sampling
+from bakeoff.serving.openai.formats import Wanted
+from bakeoff.serving.tools.choosing import calls_of, form_of
 
 COMPLETION_TOKENS = 16
 """New tokens of a completion that does not say how many, as OpenAI has it."""
@@ -40,12 +43,16 @@ class Asked:
         served: the model.
         limits: of a request.
         lane: of scheduling.
+        scope: who may find what was computed for its prompts.
+        wanted: how the texts have to look, or None.
     """
 
     id: str
     served: Served
     limits: Limits
     lane: Lane = "chat"
+    scope: str = ""
+    wanted: Wanted | None = None
 
     def requests(
         self, prompts: Sequence[Prompt], params: GenerationParams, logprobs: int | None
@@ -56,6 +63,8 @@ class Asked:
             InvalidRequest: together they might write more tokens than are allowed.
         """
         self.limits.count("prompt", prompts, self.limits.prompts)
+        if self.wanted is not None and params.num_beams is None:
+            params = replace(params, num_beams=1)  # beams follow no grammar
         most = params.max_new_tokens or 0
         window = self.served.window
         each = most if window is None else min(most, window)
@@ -73,6 +82,8 @@ class Asked:
                 params=params,
                 logprobs=logprobs,
                 lane=self.lane,
+                cache_scope=self.scope,
+                grammar=None if self.wanted is None else self.wanted.grammar,
             )
             for at, prompt in enumerate(prompts)
         )
@@ -113,8 +124,15 @@ def completion_requests(
     return tuple(_with_prompt(one, body.logprobs) for one in made)
 
 
-def chat_requests(body: ChatBody, asked: Asked) -> tuple[GenerateRequest, ...]:
+def chat_requests(
+    body: ChatBody, asked: Asked, tools: tuple[Tool, ...] = ()
+) -> tuple[GenerateRequest, ...]:
     """The request of a chat, as a list of one.
+
+    Args:
+        body: what was asked.
+        asked: by whom, and of what.
+        tools: that the model is told of.
 
     Raises:
         CallerError: a field cannot be honoured, or passes a limit; it is named.
@@ -134,7 +152,7 @@ def chat_requests(body: ChatBody, asked: Asked) -> tuple[GenerateRequest, ...]:
         raise InvalidRequest("max_tokens is 0: a chat needs at least 1", field="max_tokens")
     params = params_of(body, asked, said, _chat_tokens(asked.served))
     logprobs = (body.top_logprobs or 0) if body.logprobs else None
-    return asked.requests([conversation(messages, asked.served)], params, logprobs)
+    return asked.requests([conversation(messages, asked.served, tools)], params, logprobs)
 
 
 def params_of(
@@ -179,11 +197,16 @@ def params_of(
         frequency_penalty=body.frequency_penalty,
         presence_penalty=body.presence_penalty,
         stop=tuple(stops) or None,
-        stop_ids=tuple(body.stop_token_ids or ()) or None,
+        stop_ids=(*(body.stop_token_ids or ()), *_fill_ends(asked)) or None,
         logit_bias=tuple(bias.items()) or None,
         n=body.n,
     )
     return drawing(params, body.seed, asked.served.facts)
+
+
+def _fill_ends(asked: Asked) -> tuple[int, ...]:
+    """What ends a text that is filled in between two others."""
+    return asked.served.tokenizer.fill_ends if asked.lane == "edit" else ()
 
 
 def drawing(params: GenerationParams, seed: int | None, facts: ModelFacts) -> GenerationParams:
@@ -203,14 +226,19 @@ def prompt_of(said: str | tuple[int, ...], served: Served) -> Prompt:
     return Source(said) if served.facts.capabilities.kind == "seq2seq" else Text(said)
 
 
-def conversation(messages: tuple[Message, ...], served: Served) -> Prompt:
+def conversation(
+    messages: tuple[Message, ...], served: Served, tools: tuple[Tool, ...] = ()
+) -> Prompt:
     """A conversation; an encoder-decoder model reads the last user's message.
 
     Raises:
         InvalidRequest: there is no user's message to read.
+        UnsupportedOption: a turn calls a tool, and the model's template has no place for that.
     """
     if served.facts.capabilities.kind != "seq2seq":
-        return Messages(messages)
+        if any(one.tool_calls or one.role == "tool" for one in messages):
+            form_of(served.facts, "messages")
+        return Messages(messages, tools)
     said = next((one.content for one in reversed(messages) if one.role == "user"), None)
     if said is None:
         raise InvalidRequest(
@@ -232,14 +260,7 @@ def _one(said: str | list[int]) -> str | tuple[int, ...]:
 
 
 def _with_prompt(request: GenerateRequest, logprobs: int) -> GenerateRequest:
-    return GenerateRequest(
-        id=request.id,
-        prompt=request.prompt,
-        params=request.params,
-        logprobs=logprobs,
-        prompt_logprobs=logprobs,
-        lane=request.lane,
-    )
+    return replace(request, logprobs=logprobs, prompt_logprobs=logprobs)
 
 
 def messages_of(said: Sequence[ChatMessage]) -> tuple[Message, ...]:
@@ -257,13 +278,17 @@ def _message(said: ChatMessage, at: int) -> Message:
         said.refuse()
     except UnsupportedOption as problem:
         raise UnsupportedOption(problem.message, option=f"{field}.{problem.option}") from problem
-    if said.role in ("tool", "function"):
+    if said.role == "function":
         raise UnsupportedOption(
-            f"{field} has the role {said.role!r}: tools are not supported by this server",
+            f"{field} has the role 'function': write 'tool', with a tool_call_id",
             option=f"{field}.role",
         )
     role = "system" if said.role == "developer" else said.role
-    return Message(role, _content(said, field))
+    if role == "tool":
+        name, of = said.name or "", said.tool_call_id or ""
+        return Message(role, _content(said, field), tool_call_id=of, name=name)
+    calls = calls_of(said.tool_calls or ()) if role == "assistant" else ()
+    return Message(role, _content(said, field), calls)
 
 
 def _content(said: ChatMessage, field: str) -> str:

@@ -7,17 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from bakeoff.serving.body import EMPTY, NEVER, NOT_SET, Body
+from bakeoff.serving.openai.formats import FIELDS, Wanted, wanted
+from bakeoff.serving.tools.bodies import CallBody, Choice, ToolBody
 
 TokenId = Annotated[int, Field(ge=0, lt=2**31)]
 _ANY_CHAT: dict[str, Any] = {
-    "response_format": (None, {"type": "text"}),
-    "structured_outputs": EMPTY,
-    "guided_json": NEVER,
-    "guided_regex": NEVER,
-    "guided_choice": NEVER,
-    "guided_grammar": NEVER,
-    "grammar": EMPTY,
-    "json_schema": EMPTY,
     "best_of": (None, 1),
     "use_beam_search": NOT_SET,
     "ignore_eos": NOT_SET,
@@ -69,7 +63,28 @@ class Sampling(Body):
         return value
 
 
-class CompletionBody(Sampling):
+class Formatted(Sampling):
+    """What says how a text has to look: OpenAI's field, and those of vLLM and llama.cpp."""
+
+    response_format: dict[str, Any] | None = None
+    structured_outputs: dict[str, Any] | None = None
+    guided_json: dict[str, Any] | str | None = None
+    guided_regex: str | None = None
+    guided_choice: list[str] | None = None
+    guided_grammar: str | None = None
+    grammar: str | None = None
+    json_schema: dict[str, Any] | None = None
+
+    def wanted(self) -> Wanted | None:
+        """How the text has to look; None where any text will do.
+
+        Raises:
+            CallerError: a field is wrong, or two of them contradict each other.
+        """
+        return wanted({name: getattr(self, name) for name in FIELDS})
+
+
+class CompletionBody(Formatted):
     """`POST /v1/completions`."""
 
     refused: ClassVar[dict[str, Any]] = {
@@ -107,23 +122,20 @@ class Part(Body):
 class ChatMessage(Body):
     """A turn of a conversation."""
 
-    refused: ClassVar[dict[str, Any]] = {
-        "tool_calls": EMPTY,
-        "function_call": NEVER,
-        "audio": NEVER,
-    }
+    refused: ClassVar[dict[str, Any]] = {"function_call": NEVER, "audio": NEVER}
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[Part] | None = None
+    tool_calls: list[CallBody] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
 
 
-class ChatBody(Sampling):
+class ChatBody(Formatted):
     """`POST /v1/chat/completions`."""
 
     refused: ClassVar[dict[str, Any]] = {
         **_ANY_CHAT,
-        "tools": EMPTY,
-        "tool_choice": (None, "none", "auto"),
         "functions": EMPTY,
         "function_call": (None, "none", "auto"),
         "modalities": (None, ["text"]),
@@ -139,6 +151,9 @@ class ChatBody(Sampling):
     }
 
     messages: list[ChatMessage] = Field(min_length=1)
+    tools: list[ToolBody] | None = None
+    tool_choice: Choice | None = None
+    parallel_tool_calls: bool | None = None
     max_completion_tokens: int | None = Field(None, ge=1)
     logprobs: bool | None = None
     top_logprobs: int | None = Field(None, ge=0)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bakeoff.core.outputs import Completion, TokenLogprob
+from bakeoff.core.outputs import Completion, TokenChunk, TokenLogprob
 
 Pieces = Mapping[int, str]
 """Token id -> its text."""
 
 
-def token_ids(made: Completion) -> set[int]:
-    """Every token whose text is needed."""
+def token_ids(made: Completion | TokenChunk) -> set[int]:
+    """Every token whose text is needed to tell what is in a text, or in a piece of one."""
     entries = (*(made.prompt_logprobs or ()), *(made.logprobs or ()))
     ids = {token for one in entries if one is not None for token, _ in one.top}
     return ids | {one.id for one in entries if one is not None}

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from bakeoff.core.codes import FinishReason
 from bakeoff.core.outputs import Completion, TokenChunk, Usage
 from bakeoff.serving.openai import logprobs
+from bakeoff.serving.openai.calling import Calls
 from bakeoff.serving.openai.logprobs import Pieces
 from bakeoff.serving.wording import json_bytes
 
@@ -67,19 +68,35 @@ def usage_object(usage: Usage) -> dict[str, Any]:
     }
 
 
-def finish_name(finish: FinishReason) -> str:
-    """As OpenAI calls it; a text that was cut off by its reader has no name there."""
-    return "length" if finish is FinishReason.LENGTH else "stop"
+def finish_name(finish: FinishReason, *, called: bool = False) -> str:
+    """As OpenAI calls it; a text that was cut off by its reader has no name there.
+
+    Args:
+        finish: why the text ended.
+        called: whether it called a tool.
+    """
+    if finish is FinishReason.LENGTH:
+        return "length"
+    return "tool_calls" if called else "stop"
 
 
-def chat_choice(index: int, made: Completion, pieces: Pieces) -> dict[str, Any]:
-    """One text of a chat."""
+def loop_said(made: Completion | TokenChunk) -> dict[str, Any]:
+    """What tells a text that was ended because it repeated itself from one that was too long."""
+    return {"stop_reason": "loop"} if made.looped else {}
+
+
+def chat_choice(
+    index: int, made: Completion, pieces: Pieces, calls: Calls | None = None
+) -> dict[str, Any]:
+    """One text of a chat; `calls` reads what it calls."""
+    message = {"content": made.text} if calls is None else calls.message(made.text)
     told = None if made.logprobs is None else logprobs.chat(made.logprobs, pieces)
     return {
         "index": index,
-        "message": {"role": "assistant", "content": made.text, "refusal": None},
+        "message": {"role": "assistant", **message, "refusal": None},
         "logprobs": told,
-        "finish_reason": finish_name(made.finish),
+        "finish_reason": finish_name(made.finish, called="tool_calls" in message),
+        **loop_said(made),
     }
 
 
@@ -109,39 +126,56 @@ def text_choice(index: int, made: Completion, pieces: Pieces, echo: Echo) -> dic
         "text": echo.text + made.text,
         "logprobs": told,
         "finish_reason": finish_name(made.finish),
+        **loop_said(made),
     }
 
 
 @dataclass
 class ChatEvents:
-    """Turns chunks into the events of a chat: the role first, the reason last."""
+    """Turns chunks into the events of a chat: the role first, the reason last.
+
+    Attributes:
+        head: of every event.
+        usage: what events carry beside their choices.
+        calls: reads the calls of tools; None where the request has none.
+    """
 
     head: Letterhead
     usage: dict[str, Any] = field(default_factory=dict)
+    calls: Calls | None = None
     _begun: set[int] = field(default_factory=set)
 
-    def events(self, index: int, chunk: TokenChunk) -> Iterator[bytes]:
-        """The events of one chunk."""
+    def events(self, index: int, chunk: TokenChunk, pieces: Pieces) -> Iterator[bytes]:
+        """The events of one chunk; its log-probabilities go with the first that says anything."""
         if index not in self._begun:
             self._begun.add(index)
             yield self._event(index, {"role": "assistant", "content": ""}, None)
-        if chunk.text:
-            yield self._event(index, {"content": chunk.text}, None)
+        told = logprobs.chat(chunk.logprobs, pieces) if chunk.logprobs else None
+        deltas = self._deltas(index, chunk.text, ended=chunk.finish is not None)
+        for delta in deltas or ([{"content": ""}] if told else []):
+            yield self._event(index, delta, None, told)
+            told = None
         if chunk.finish is not None:
-            yield self._event(index, {}, finish_name(chunk.finish))
+            yield self._event(index, {}, self._finish(index, chunk.finish), more=loop_said(chunk))
 
-    def whole(self, index: int, made: Completion, pieces: Pieces) -> Iterator[bytes]:
-        """The events of a text with log-probabilities, which comes in one piece."""
-        yield self._event(index, {"role": "assistant", "content": ""}, None)
-        told = chat_choice(index, made, pieces)["logprobs"]
-        yield self._event(index, {"content": made.text}, None, told)
-        yield self._event(index, {}, finish_name(made.finish))
+    def _deltas(self, index: int, text: str, *, ended: bool) -> list[dict[str, Any]]:
+        if self.calls is not None:
+            return self.calls.deltas(index, text, ended=ended)
+        return [{"content": text}] if text else []
+
+    def _finish(self, index: int, finish: FinishReason) -> str:
+        return finish_name(finish, called=self.calls is not None and self.calls.called(index))
 
     def _event(
-        self, index: int, delta: dict[str, Any], finish: str | None, told: Any = None
+        self,
+        index: int,
+        delta: dict[str, Any],
+        finish: str | None,
+        told: Any = None,
+        more: dict[str, Any] | None = None,
     ) -> bytes:
         choice = {"index": index, "delta": delta, "logprobs": told, "finish_reason": finish}
-        return self.head.event([choice], **self.usage)
+        return self.head.event([choice | (more or {})], **self.usage)
 
 
 @dataclass
@@ -153,22 +187,30 @@ class TextEvents:
     choices: int
     usage: dict[str, Any] = field(default_factory=dict)
     _begun: set[int] = field(default_factory=set)
+    _offsets: dict[int, int] = field(default_factory=dict)
 
-    def events(self, index: int, chunk: TokenChunk) -> Iterator[bytes]:
+    def events(self, index: int, chunk: TokenChunk, pieces: Pieces) -> Iterator[bytes]:
         """The events of one chunk."""
         text = chunk.text
         if index not in self._begun:
             self._begun.add(index)
             text = self.echoes[index // self.choices].text + text
-        if text or chunk.finish is not None:
+        told = self._told(index, chunk, pieces)
+        if text or told or chunk.finish is not None:
             finish = None if chunk.finish is None else finish_name(chunk.finish)
-            yield self._event(
-                {"index": index, "text": text, "logprobs": None, "finish_reason": finish}
-            )
+            choice = {"index": index, "text": text, "logprobs": told, "finish_reason": finish}
+            yield self._event(choice | loop_said(chunk))
 
-    def whole(self, index: int, made: Completion, pieces: Pieces) -> Iterator[bytes]:
-        """The event of a text with log-probabilities, which comes in one piece."""
-        yield self._event(text_choice(index, made, pieces, self.echoes[index // self.choices]))
+    def _told(self, index: int, chunk: TokenChunk, pieces: Pieces) -> dict[str, Any] | None:
+        """Log-probabilities of a chunk, the prompt's with the first; offsets go on counting."""
+        prompt, echo = chunk.prompt_logprobs, self.echoes[index // self.choices]
+        entries = (*(prompt or ()), *(chunk.logprobs or ()))
+        if chunk.logprobs is None or not entries:
+            return None
+        offset = self._offsets.get(index, 0 if prompt is not None else len(echo.text))
+        told = logprobs.legacy(entries, echo.first, pieces, offset)
+        self._offsets[index] = offset + sum(map(len, told["tokens"]))
+        return told
 
     def _event(self, choice: dict[str, Any]) -> bytes:
         return self.head.event([choice], **self.usage)

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from bakeoff._version import __version__
-from bakeoff.serving.models import Served
+from bakeoff.serving.models import Known
 from bakeoff.serving.problems import Problem
 from bakeoff.serving.routes.state import DeskOf
 from bakeoff.serving.wording import Json, worded
@@ -25,7 +25,8 @@ async def health(desk: DeskOf) -> Response:
     if desk.models.loading:
         return worded("/health", Problem(503, "Loading model", "model_loading", retry_after=5))
     notices = {one.name: [n.code for n in one.engine.notices] for one in desk.models.served}
-    return Json({"status": "ok", "notices": notices})
+    told = {"models": desk.models.states(), "checks": desk.checkup.said(), "notices": notices}
+    return Json({"status": "ok", **told})
 
 
 @router.get("/version", operation_id="version")
@@ -36,15 +37,15 @@ async def version() -> Response:
 
 @router.get("/v1/models", operation_id="list_models")
 async def models(desk: DeskOf) -> Response:
-    """Every name under which a model is served."""
-    listed = [_described(name, one) for name, one in desk.models.names().items()]
+    """Every name under which a model is served, loaded or not."""
+    listed = [_described(one) for one in desk.models.known()]
     return Json({"object": "list", "data": listed})
 
 
 @router.get("/v1/models/{name:path}", operation_id="retrieve_model")
 async def model(name: str, desk: DeskOf) -> Response:
     """One of them."""
-    return Json(_described(name, desk.models.get(name)))
+    return Json(_described(desk.models.about(name)))
 
 
 @router.get("/metrics", operation_id="metrics")
@@ -53,20 +54,24 @@ async def metrics(desk: DeskOf) -> Response:
     return Response(desk.measures.text(), headers={"content-type": _PROMETHEUS})
 
 
-def _described(name: str, served: Served) -> dict[str, Any]:
-    capabilities = served.engine.capabilities
+def _described(known: Known) -> dict[str, Any]:
+    capabilities = known.facts.capabilities
+    meta: dict[str, Any] = {
+        "kind": capabilities.kind,
+        "chat": capabilities.chat_template,
+        "fim": capabilities.fim_tokens,
+        "loaded": known.served is not None,
+        "dtype": known.dtype,
+    }
+    if known.served is not None:
+        info = known.served.engine.info
+        meta |= {"engine": info.name, "device": info.device}
     return {
-        "id": name,
+        "id": known.name,
         "object": "model",
-        "created": served.created,
+        "created": known.created,
         "owned_by": "bakeoff",
-        "root": served.name,
+        "root": known.entry.name,
         "max_model_len": capabilities.context_length,
-        "meta": {
-            "kind": capabilities.kind,
-            "chat": capabilities.chat_template,
-            "engine": served.engine.info.name,
-            "dtype": served.engine.info.dtype,
-            "device": served.engine.info.device,
-        },
+        "meta": meta,
     }

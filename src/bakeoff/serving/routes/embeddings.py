@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from bakeoff.serving.body import NEVER, Body
 from bakeoff.serving.events import whole
-from bakeoff.serving.routes.state import DeskOf, request_id, said_of
+from bakeoff.serving.routes.state import DeskOf, model_of, request_id, said_of
 from bakeoff.serving.wording import Json
 
 router = APIRouter()
@@ -31,7 +31,7 @@ class EmbeddingsBody(Body):
 async def embeddings(body: EmbeddingsBody, request: Request, desk: DeskOf) -> Response:
     """A vector for each text: numbers, or little-endian 32-bit floats in base64."""
     body.refuse()
-    served = desk.models.get(body.model)
+    served = await model_of(body.model, request, desk)
     texts = [body.input] if isinstance(body.input, str) else body.input
     vectors, tokens = await whole(request, desk.embed(served, request_id(request), texts))
     data = [

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from bakeoff._version import __version__
 from bakeoff.core.codes import FinishReason
 from bakeoff.core.errors import InvalidRequest
-from bakeoff.core.outputs import Completion, Usage
+from bakeoff.core.outputs import Completion, TokenChunk, Usage
 from bakeoff.core.requests import GenerationParams, Prompt, Text, Tokens
 from bakeoff.serving.desk import Ask, Desk
 from bakeoff.serving.events import Wire, whole
@@ -32,13 +32,21 @@ from bakeoff.serving.llamacpp.replies import (
     ended,
     event,
     last_event,
-    probabilities,
+    told_of,
 )
 from bakeoff.serving.models import Served
 from bakeoff.serving.openai.asking import CHAT_TOKENS, Asked, generates, params_of, prompt_of
 from bakeoff.serving.openai.logprobs import token_ids
 from bakeoff.serving.problems import Problem, Refusal
-from bakeoff.serving.routes.state import DeskOf, request_id, said_of, stream
+from bakeoff.serving.routes.state import (
+    DeskOf,
+    ask_of,
+    asked_of,
+    model_of,
+    request_id,
+    said_of,
+    stream,
+)
 from bakeoff.serving.wording import Json, worded
 
 router = APIRouter()
@@ -48,12 +56,12 @@ WIRE = Wire.server_sent(lambda problem: b"data: " + bytes(worded("/completion", 
 @router.post("/completion", operation_id="llama_completion")
 async def completion(body: CompletionBody, request: Request, desk: DeskOf) -> Response:
     """Go on where a prompt ends; no template is applied."""
-    served = desk.models.named(body.model)
+    served = await model_of(desk.models.named(body.model), request, desk)
     body.refuse()
     said = _prompts(body)
     desk.options.limits.count("prompt", said, desk.options.limits.prompts)
     prompts = [await _read(one, served) for one in said]
-    ask = _ask(body, prompts, Asked(request_id(request), served, desk.options.limits))
+    ask = _ask(body, prompts, asked_of(request, served, desk))
     told = Told(served.name, body.prompt if isinstance(body.prompt, str) else "", _params(ask))
     return await _answer(body, ask, told, body.several, request, desk)
 
@@ -61,19 +69,21 @@ async def completion(body: CompletionBody, request: Request, desk: DeskOf) -> Re
 @router.post("/infill", operation_id="llama_infill")
 async def infill(body: InfillBody, request: Request, desk: DeskOf) -> Response:
     """Write what stands between a prefix and a suffix, in the model's own tokens for that."""
-    served = desk.models.named(body.model)
+    served = await model_of(desk.models.named(body.model), request, desk)
     body.refuse()
     with called(NAMES):
         prompt = Tokens(tuple(await _filled(body, served)))
-    asked = Asked(request_id(request), served, desk.options.limits, "edit")
+    asked = asked_of(request, served, desk, "edit")
     ask = _ask(body, [prompt], asked)
     return await _answer(body, ask, Told(served.name, "", _params(ask)), False, request, desk)
 
 
 @router.get("/props", operation_id="llama_props")
-async def props(desk: DeskOf, model: Annotated[str | None, Query()] = None) -> Response:
+async def props(
+    request: Request, desk: DeskOf, model: Annotated[str | None, Query()] = None
+) -> Response:
     """What the model is; texts of requests never show here."""
-    served = desk.models.get(model)
+    served = await model_of(model, request, desk)
     return Json(
         {
             "default_generation_settings": {
@@ -92,9 +102,14 @@ async def props(desk: DeskOf, model: Annotated[str | None, Query()] = None) -> R
 
 
 @router.get("/slots", operation_id="llama_slots")
-async def slots(desk: DeskOf, fail_on_no_slot: Annotated[str, Query()] = "") -> Response:
-    """Places for requests, and which are taken; texts of requests never show here."""
-    total, running = desk.options.running, desk.gate.running
+async def slots(
+    desk: DeskOf,
+    fail_on_no_slot: Annotated[str, Query()] = "",
+    model: Annotated[str | None, Query()] = None,
+) -> Response:
+    """Places for requests at a model, and which are taken; texts never show here."""
+    total = desk.options.running
+    running = desk.gates.of(desk.models.about(model).entry.name).running
     if fail_on_no_slot not in ("", "0") and running >= total:
         raise Refusal(Problem(503, "no slot is free", "unavailable", retry_after=1))
     return Json([{"id": at, "is_processing": at < running} for at in range(total)])
@@ -104,7 +119,7 @@ async def slots(desk: DeskOf, fail_on_no_slot: Annotated[str, Query()] = "") -> 
 async def embedding(body: EmbeddingBody, request: Request, desk: DeskOf) -> Response:
     """Vectors of texts."""
     body.refuse()
-    served = desk.models.named(body.model)
+    served = await model_of(desk.models.named(body.model), request, desk)
     texts = [body.content] if isinstance(body.content, str) else body.content
     with called({"input": "content"}):
         vectors, _ = await whole(request, desk.embed(served, request_id(request), texts))
@@ -143,8 +158,8 @@ async def _filled(body: InfillBody, served: Served) -> list[int]:
     room = None if served.window is None else served.window - max(body.n_predict or 0, 0)
     extra = list(body.input_extra)
     while True:
-        before = "".join(f"--- {one.filename} ---\n{one.text}\n" for one in extra)
-        ids = await served.engine.fill(before + body.input_prefix, body.input_suffix)
+        files = tuple((one.filename, one.text) for one in extra)
+        ids = await served.engine.fill(body.input_prefix, body.input_suffix, files)
         if not extra or room is None or len(ids) + len(start) <= room:
             return [*ids, *start]
         extra = extra[(len(extra) + 1) // 2 :]  # the oldest half: a few tries at most
@@ -152,11 +167,12 @@ async def _filled(body: InfillBody, served: Served) -> list[int]:
 
 def _ask(body: LlamaSampling, prompts: Sequence[Prompt], asked: Asked) -> Ask:
     generates(asked.served)
+    asked = replace(asked, wanted=body.wanted())
     with called(NAMES):
         asked.limits.most("logprobs", body.n_probs or 0, asked.limits.logprobs)
         said = body.sampling()
         params = params_of(said, asked, said.max_tokens, CHAT_TOKENS)
-        return Ask(asked.served, asked.requests(prompts, params, body.n_probs or None))
+        return ask_of(asked, asked.requests(prompts, params, body.n_probs or None))
 
 
 def _params(ask: Ask) -> GenerationParams:
@@ -181,31 +197,31 @@ async def _reply(
     end = await _ended(ask, told, made.finish, made.usage, made.token_ids)
     if not body.return_tokens:
         end = replace(end, ids=())
-    reply = told.reply(at, made.text, end)
-    if made.logprobs is not None:
-        pieces = await ask.served.pieces(token_ids(made))
-        reply["completion_probabilities"] = probabilities(made, pieces)
-    return reply
+    return told.reply(at, made.text, end) | await _told(ask, made)
+
+
+async def _told(ask: Ask, made: Completion | TokenChunk) -> dict[str, Any]:
+    """What a reply or an event says about probabilities."""
+    ids = token_ids(made)
+    return told_of(made, await ask.served.pieces(ids) if ids else {})
 
 
 async def _events(
     body: LlamaSampling, ask: Ask, told: Told, desk: Desk
 ) -> AsyncGenerator[bytes, None]:
-    if body.n_probs:  # the engine tells them with the whole text
-        for at, (made,) in enumerate(await desk.complete(ask)):
-            yield last_event(await _reply(body, ask, told, at, made))
-        return
     ids: dict[int, list[int]] = {}
     async with aclosing(desk.stream(ask)) as pieces:
         async for piece in pieces:
             chunk = piece.chunk
             ids.setdefault(piece.index, []).extend(chunk.token_ids)
+            said = await _told(ask, chunk)
             if chunk.text:
-                yield event(piece.index, chunk)
+                yield event(piece.index, chunk, said)
             if chunk.finish is not None:
                 usage = chunk.usage or Usage()
                 end = await _ended(ask, told, chunk.finish, usage, tuple(ids[piece.index]))
-                yield last_event(told.reply(piece.index, "", replace(end, ids=())))
+                rest = {} if chunk.text else said
+                yield last_event(told.reply(piece.index, "", replace(end, ids=())) | rest)
 
 
 async def _ended(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from bakeoff._version import __version__
-from bakeoff.core.errors import InvalidRequest, ModelNotFound
+from bakeoff.core.errors import InvalidRequest
 from bakeoff.core.outputs import Usage
 from bakeoff.core.requests import Lane, Message, Prompt, Tokens
 from bakeoff.serving.desk import Ask, Desk
@@ -27,18 +28,28 @@ from bakeoff.serving.ollama.bodies import (
     OldEmbedBody,
     ShowBody,
 )
-from bakeoff.serving.ollama.replies import Seconds, Teller, listed, shown
+from bakeoff.serving.ollama.replies import Seconds, Teller, listed, running, shown
 from bakeoff.serving.openai.asking import (
     CHAT_TOKENS,
-    Asked,
     conversation,
     generates,
     messages_of,
     params_of,
     prompt_of,
 )
+from bakeoff.serving.openai.calling import read_on, read_whole
+from bakeoff.serving.openai.formats import Wanted
 from bakeoff.serving.openai.replies import finish_name
-from bakeoff.serving.routes.state import DeskOf, request_id, said_of, stream
+from bakeoff.serving.routes.state import (
+    DeskOf,
+    ask_of,
+    asked_of,
+    model_of,
+    request_id,
+    said_of,
+    stream,
+)
+from bakeoff.serving.tools.choosing import Tools, tools_of
 from bakeoff.serving.wording import Json, json_bytes, worded
 
 router = APIRouter(prefix="/api")
@@ -52,11 +63,11 @@ _TAG = ":latest"
 @router.post("/generate", operation_id="ollama_generate")
 async def generate(body: GenerateBody, request: Request, desk: DeskOf) -> Response:
     """Answer a prompt; with `raw`, or where the model takes no conversation, go on from it."""
-    served = _served(body.model, desk)
+    served = await _served(body.model, request, desk)
     _check(body, served)
     teller = Teller(body.model, "generate")
     if not body.prompt and not body.suffix:
-        return _loaded(teller)
+        return _loaded(teller, said_of(body, desk, body.decoding()))
     prompt = await _prompt(body, served)
     return await _answer(body, prompt, teller, request, desk)
 
@@ -64,37 +75,35 @@ async def generate(body: GenerateBody, request: Request, desk: DeskOf) -> Respon
 @router.post("/chat", operation_id="ollama_chat")
 async def chat(body: ChatBody, request: Request, desk: DeskOf) -> Response:
     """Answer a conversation."""
-    served = _served(body.model, desk)
+    served = await _served(body.model, request, desk)
     _check(body, served)
     teller = Teller(body.model, "chat")
     if not body.messages:
-        return _loaded(teller)
+        return _loaded(teller, said_of(body, desk, body.decoding()))
     desk.options.limits.count("messages", body.messages, desk.options.limits.messages)
-    prompt = conversation(messages_of(body.messages), served)
-    return await _answer(body, prompt, teller, request, desk)
+    tools = tools_of(body.tools, None, served.facts, desk.options.limits)
+    said = [one.model_copy(update={"name": one.tool_name or one.name}) for one in body.messages]
+    prompt = conversation(messages_of(said), served, () if tools is None else tools.given)
+    return await _answer(body, prompt, replace(teller, tools=tools), request, desk)
 
 
 @router.get("/tags", operation_id="ollama_tags")
 async def tags(desk: DeskOf) -> Response:
-    """The models."""
-    return Json({"models": [listed(name, one) for name, one in desk.models.names().items()]})
+    """The models, loaded or not."""
+    return Json({"models": [listed(one) for one in desk.models.known()]})
 
 
 @router.get("/ps", operation_id="ollama_ps")
 async def ps(desk: DeskOf) -> Response:
-    """The models that are loaded, which are all."""
-    far = "9999-12-31T00:00:00Z"
-    models = [
-        {**listed(name, one), "expires_at": far, "size_vram": 0}
-        for name, one in desk.models.names().items()
-    ]
-    return Json({"models": models})
+    """The models that are loaded."""
+    return Json({"models": [running(one) for one in desk.models.known() if one.served]})
 
 
 @router.post("/show", operation_id="ollama_show")
 async def show(body: ShowBody, desk: DeskOf) -> Response:
     """What a model is."""
-    return Json(shown(_served(body.model or body.name or "", desk)))
+    known = desk.models.about(_name(body.model or body.name or "", desk))
+    return Json(shown(known), 200, said_of(body, desk))
 
 
 @router.get("/version", operation_id="ollama_version")
@@ -107,7 +116,7 @@ async def version() -> Response:
 async def embed(body: EmbedBody, request: Request, desk: DeskOf) -> Response:
     """Vectors of texts."""
     body.refuse()
-    served = _served(body.model, desk)
+    served = await _served(body.model, request, desk)
     began = time.perf_counter()
     texts = [body.input] if isinstance(body.input, str) else body.input
     vectors, tokens = await whole(request, desk.embed(served, request_id(request), texts))
@@ -124,19 +133,19 @@ async def embed(body: EmbedBody, request: Request, desk: DeskOf) -> Response:
 @router.post("/embeddings", operation_id="ollama_embeddings")
 async def embeddings(body: OldEmbedBody, request: Request, desk: DeskOf) -> Response:
     """The vector of one text, in the older form."""
-    served = _served(body.model, desk)
+    served = await _served(body.model, request, desk)
     (vector,), _ = await whole(request, desk.embed(served, request_id(request), [body.prompt]))
     return Json({"embedding": list(vector)}, 200, said_of(body, desk))
 
 
-def _served(name: str, desk: Desk) -> Served:
-    """The model; clients add `:latest` to a name without a tag."""
-    try:
-        return desk.models.get(name)
-    except ModelNotFound:
-        if not name.endswith(_TAG):
-            raise
-        return desk.models.get(name.removesuffix(_TAG))
+def _name(name: str, desk: Desk) -> str:
+    """The name that is served; clients add `:latest` to one without a tag."""
+    bare = name.removesuffix(_TAG)
+    return bare if desk.models.named(name) is None and desk.models.named(bare) else name
+
+
+async def _served(name: str, request: Request, desk: Desk) -> Served:
+    return await model_of(_name(name, desk), request, desk)
 
 
 def _check(body: Asking, served: Served) -> None:
@@ -157,39 +166,56 @@ async def _prompt(body: GenerateBody, served: Served) -> Prompt:
     return conversation((*system, Message("user", said)), served)
 
 
-def _loaded(teller: Teller) -> Response:
-    """The answer to nothing: the model is loaded already."""
-    return Json(teller.last("", "load", Usage(), Seconds(0.0)))
+def _loaded(teller: Teller, headers: dict[str, str]) -> Response:
+    """The answer to nothing: the model is loaded by now."""
+    return Json(teller.last("", "load", Usage(), Seconds(0.0)), 200, headers)
 
 
 async def _answer(
     body: Asking, prompt: Prompt, teller: Teller, request: Request, desk: Desk
 ) -> Response:
-    served = _served(body.model, desk)
+    served = await _served(body.model, request, desk)
     lane: Lane = "edit" if isinstance(prompt, Tokens) else "chat"
-    asked = Asked(request_id(request), served, desk.options.limits, lane)
+    asked = asked_of(request, served, desk, lane)
     with called(NAMES):
+        asked = replace(asked, wanted=_wanted(body, teller.tools))
         said = body.decoding().sampling()
         params = params_of(said, asked, said.max_tokens, CHAT_TOKENS)
-        ask = Ask(served, asked.requests([prompt], params, None))
+        ask = ask_of(asked, asked.requests([prompt], params, None))
     headers = said_of(body, desk, body.decoding())
     if body.stream is not False:
         return await stream(request, WIRE, _lines(ask, teller, desk), headers)
     began = time.perf_counter()
     ((made,),) = await whole(request, desk.complete(ask))
     seconds = Seconds(time.perf_counter() - began, made.timing.first_token or 0.0)
-    reply = teller.last(made.text, finish_name(made.finish), made.usage, seconds)
+    words, calls = made.text, list[tuple[str, str]]()
+    if teller.tools is not None:
+        words, calls = read_whole(teller.tools.reader(), made.text)
+    reply = teller.last(words, finish_name(made.finish), made.usage, seconds, calls)
     return Json(reply, 200, headers)
+
+
+def _wanted(body: Asking, tools: Tools | None) -> Wanted | None:
+    said = body.wanted()
+    if said is None or tools is None:
+        return said
+    return Wanted(tools.grammar_beside(said.grammar, said.field), said.field)
 
 
 async def _lines(ask: Ask, teller: Teller, desk: Desk) -> AsyncGenerator[bytes, None]:
     began, first = time.perf_counter(), 0.0
+    reader = None if teller.tools is None else teller.tools.reader()
     async with aclosing(desk.stream(ask)) as pieces:
         async for piece in pieces:
             first = first or time.perf_counter() - began
             chunk = piece.chunk
-            if chunk.text:
-                yield _line(teller.piece(chunk.text))
+            words, calls = chunk.text, list[tuple[str, str]]()
+            if reader is not None:
+                words, calls = read_on(reader, chunk.text, ended=chunk.finish is not None)
+            if words:
+                yield _line(teller.piece(words))
+            if calls:
+                yield _line(teller.calls(calls))
             if chunk.finish is not None:
                 seconds = Seconds(time.perf_counter() - began, first)
                 usage = chunk.usage or Usage()

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from bakeoff.core.errors import InvalidRequest
-from bakeoff.core.outputs import Completion, Usage
+from bakeoff.core.outputs import Completion, TokenChunk, Usage
 from bakeoff.core.requests import GenerateRequest, Lane, Tokens
 from bakeoff.serving.desk import Ask, Desk, total
 from bakeoff.serving.events import Wire, whole
 from bakeoff.serving.models import Served
-from bakeoff.serving.openai.asking import Asked, chat_requests, completion_requests
+from bakeoff.serving.openai.asking import chat_requests, completion_requests
 from bakeoff.serving.openai.bodies import ChatBody, CompletionBody, Sampling
+from bakeoff.serving.openai.calling import calls_in, wanted_of
 from bakeoff.serving.openai.logprobs import Pieces, token_ids
 from bakeoff.serving.openai.replies import (
     DONE,
@@ -29,7 +32,7 @@ from bakeoff.serving.openai.replies import (
     text_choice,
     usage_object,
 )
-from bakeoff.serving.routes.state import DeskOf, request_id, said_of, stream
+from bakeoff.serving.routes.state import DeskOf, ask_of, asked_of, model_of, said_of, stream
 from bakeoff.serving.wording import Json, error_object, json_bytes
 
 router = APIRouter()
@@ -39,17 +42,18 @@ WIRE = Wire.server_sent(lambda problem: b"data: " + json_bytes(error_object(prob
 @router.post("/v1/completions", operation_id="create_completion")
 async def completions(body: CompletionBody, request: Request, desk: DeskOf) -> Response:
     """Go on where a text ends; no chat template is applied."""
-    served = desk.models.get(body.model)
-    asked = Asked(request_id(request), served, desk.options.limits, _lane(body))
-    ask = Ask(served, completion_requests(body, asked, await _filled(body, served)))
-    echoes = [await _echo(body, served, one) for one in ask.requests]
+    served = await model_of(body.model, request, desk)
+    wanted = body.wanted()
+    asked = replace(asked_of(request, served, desk, _lane(body)), wanted=wanted)
+    ask = ask_of(asked, completion_requests(body, asked, await _filled(body, served)))
+    echoes = await asyncio.gather(*(_echo(body, served, one) for one in ask.requests))
     head = _head(request, "text", body, served)
     headers = said_of(body, desk)
     if body.stream:
         events = TextEvents(head, echoes, ask.choices, _usage_slot(body))
         return await stream(request, WIRE, _events(desk, ask, events), headers)
     made = await whole(request, desk.complete(ask))
-    pieces = await _pieces(served, made, echoes)
+    pieces = await _pieces(served, _flat(made), echoes)
     choices = [
         text_choice(at, one, pieces, echoes[at // ask.choices])
         for at, one in enumerate(_flat(made))
@@ -60,17 +64,19 @@ async def completions(body: CompletionBody, request: Request, desk: DeskOf) -> R
 @router.post("/v1/chat/completions", operation_id="create_chat_completion")
 async def chat(body: ChatBody, request: Request, desk: DeskOf) -> Response:
     """Answer a conversation, rendered by the checkpoint's own chat template."""
-    served = desk.models.get(body.model)
-    asked = Asked(request_id(request), served, desk.options.limits, "chat")
-    ask = Ask(served, chat_requests(body, asked), "messages")
+    served = await model_of(body.model, request, desk)
+    calls = calls_in(body, served.facts, desk.options.limits)
+    asked = replace(asked_of(request, served, desk), wanted=wanted_of(body, calls))
+    told_of = () if calls is None else calls.tools.given
+    ask = ask_of(asked, chat_requests(body, asked, told_of), "messages")
     head = _head(request, "chat", body, served)
     headers = {**said_of(body, desk), **_folded(body, served)}
     if body.stream:
-        events = ChatEvents(head, _usage_slot(body))
+        events = ChatEvents(head, _usage_slot(body), calls)
         return await stream(request, WIRE, _events(desk, ask, events), headers)
     made = await whole(request, desk.complete(ask))
-    pieces = await _pieces(served, made)
-    choices = [chat_choice(at, one, pieces) for at, one in enumerate(_flat(made))]
+    pieces = await _pieces(served, _flat(made))
+    choices = [chat_choice(at, one, pieces, calls) for at, one in enumerate(_flat(made))]
     return Json(head.reply(choices, _total(made)), 200, headers)
 
 
@@ -79,21 +85,14 @@ async def _events(
 ) -> AsyncGenerator[bytes, None]:
     """All events of an answer, `[DONE]` included."""
     used: dict[int, list[Usage]] = {}
-    if any(one.logprobs is not None for one in ask.requests):
-        made = await desk.complete(ask)
-        echoes = told.echoes if isinstance(told, TextEvents) else ()
-        pieces = await _pieces(ask.served, made, echoes)
-        for at, one in enumerate(_flat(made)):
-            used.setdefault(at // ask.choices, []).append(one.usage)
-            for event in told.whole(at, one, pieces):
+    echoes = told.echoes if isinstance(told, TextEvents) else ()
+    async with aclosing(desk.stream(ask)) as chunks:
+        async for piece in chunks:
+            if piece.chunk.usage is not None:
+                used.setdefault(piece.index // ask.choices, []).append(piece.chunk.usage)
+            names = await _pieces(ask.served, [piece.chunk], echoes)
+            for event in told.events(piece.index, piece.chunk, names):
                 yield event
-    else:
-        async with aclosing(desk.stream(ask)) as chunks:
-            async for piece in chunks:
-                if piece.chunk.usage is not None:
-                    used.setdefault(piece.index // ask.choices, []).append(piece.chunk.usage)
-                for event in told.events(piece.index, piece.chunk):
-                    yield event
     if told.usage:
         yield told.head.event([], usage=usage_object(total(list(used.values()))))
     yield DONE
@@ -159,10 +158,12 @@ async def _echo(body: CompletionBody, served: Served, request: GenerateRequest) 
 
 
 async def _pieces(
-    served: Served, made: Sequence[Sequence[Completion]], echoes: Sequence[Echo] = ()
+    served: Served, made: Sequence[Completion | TokenChunk], echoes: Sequence[Echo] = ()
 ) -> Pieces:
-    ids = {token for one in _flat(made) for token in token_ids(one)}
-    ids |= {echo.first for echo in echoes if echo.first is not None}
+    """Texts of the tokens whose log-probabilities are told; none where none are."""
+    ids = {token for one in made for token in token_ids(one)}
+    if any(one.prompt_logprobs is not None for one in made):
+        ids |= {echo.first for echo in echoes if echo.first is not None}
     return await served.pieces(ids) if ids else {}
 
 

@@ -20,7 +20,7 @@ from bakeoff.serving.events import whole
 from bakeoff.serving.openai.asking import Asked, params_of
 from bakeoff.serving.openai.bodies import Sampling
 from bakeoff.serving.openai.replies import finish_name, usage_object
-from bakeoff.serving.routes.state import DeskOf, request_id, said_of
+from bakeoff.serving.routes.state import DeskOf, asked_of, model_of, said_of
 from bakeoff.serving.wording import Json
 from bakeoff.tasks import build_task
 
@@ -60,11 +60,11 @@ async def translate(body: TranslateBody, request: Request, desk: DeskOf) -> Resp
 async def _carried_out(
     spec: TaskSpec, body: SummarizeBody, request: Request, desk: Desk
 ) -> Response:
-    served = desk.models.get(body.model)
+    served = await model_of(body.model, request, desk)
     if body.stream or (body.n or 1) > 1:
         field = "stream" if body.stream else "n"
         raise InvalidRequest(f"{field} is not for tasks: each text gets one answer", field=field)
-    asked = Asked(request_id(request), served, desk.options.limits, "batch")
+    asked = asked_of(request, served, desk, "batch")
     ask = await _asked(spec, body, asked)
     made = await whole(request, desk.complete(ask))
     data = [

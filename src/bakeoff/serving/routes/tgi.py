@@ -17,9 +17,9 @@ from bakeoff.serving.desk import Ask, Desk
 from bakeoff.serving.events import Wire, whole
 from bakeoff.serving.fields import called
 from bakeoff.serving.models import Served
-from bakeoff.serving.openai.asking import Asked, generates, params_of, prompt_of
+from bakeoff.serving.openai.asking import generates, params_of, prompt_of
 from bakeoff.serving.openai.logprobs import Pieces, token_ids
-from bakeoff.serving.routes.state import DeskOf, request_id, said_of, stream
+from bakeoff.serving.routes.state import DeskOf, ask_of, asked_of, model_of, said_of, stream
 from bakeoff.serving.tgi.bodies import NAMES, GenerateBody
 from bakeoff.serving.wording import Json, json_bytes, worded
 
@@ -32,7 +32,7 @@ WIRE = Wire.server_sent(lambda problem: b"data:" + bytes(worded("/generate", pro
 @router.post("/generate", operation_id="tgi_generate")
 async def generate(body: GenerateBody, request: Request, desk: DeskOf) -> Response:
     """Go on where a text ends."""
-    served = desk.models.named(body.model)
+    served = await model_of(desk.models.named(body.model), request, desk)
     ask = _ask(body, request, served, desk)
     with called(NAMES):
         ((made,),) = await whole(request, desk.complete(ask))
@@ -46,7 +46,7 @@ async def generate(body: GenerateBody, request: Request, desk: DeskOf) -> Respon
 @router.post("/generate_stream", operation_id="tgi_generate_stream")
 async def generate_stream(body: GenerateBody, request: Request, desk: DeskOf) -> Response:
     """The same, piece by piece."""
-    served = desk.models.named(body.model)
+    served = await model_of(desk.models.named(body.model), request, desk)
     ask = _ask(body, request, served, desk)
     # pieces of a stream carry no probabilities
     plain = tuple(replace(one, logprobs=None, prompt_logprobs=None) for one in ask.requests)
@@ -57,9 +57,9 @@ async def generate_stream(body: GenerateBody, request: Request, desk: DeskOf) ->
 
 
 @router.get("/info", operation_id="tgi_info")
-async def info(desk: DeskOf) -> Response:
+async def info(request: Request, desk: DeskOf) -> Response:
     """The first model, and the limits of a request."""
-    served = desk.models.get(None)
+    served = await model_of(None, request, desk)
     limits, window = desk.options.limits, served.window
     return Json(
         {
@@ -84,8 +84,9 @@ def _ask(body: GenerateBody, request: Request, served: Served, desk: Desk) -> As
     said = body.decoding()
     said.refuse()
     generates(served)
-    asked = Asked(request_id(request), served, desk.options.limits)
+    asked = asked_of(request, served, desk)
     with called(NAMES):
+        asked = replace(asked, wanted=said.wanted())
         asked.limits.most("logprobs", said.top_n_tokens or 0, asked.limits.logprobs)
         wanted = said.sampling()
         params = params_of(wanted, asked, wanted.max_tokens, NEW_TOKENS)
@@ -94,7 +95,7 @@ def _ask(body: GenerateBody, request: Request, served: Served, desk: Desk) -> As
         (made,) = asked.requests(prompts, params, (said.top_n_tokens or 0) if told else None)
     if said.decoder_input_details:
         made = replace(made, prompt_logprobs=0)
-    return Ask(served, (made,), "inputs")
+    return ask_of(asked, (made,), "inputs")
 
 
 def _full(body: GenerateBody, text: str) -> str:

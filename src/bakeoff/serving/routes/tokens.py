@@ -14,7 +14,7 @@ from bakeoff.serving.body import Body
 from bakeoff.serving.models import Served
 from bakeoff.serving.openai.asking import messages_of
 from bakeoff.serving.openai.bodies import ChatMessage, TokenId
-from bakeoff.serving.routes.state import DeskOf, said_of
+from bakeoff.serving.routes.state import DeskOf, model_of, said_of
 from bakeoff.serving.wording import Json
 
 router = APIRouter()
@@ -60,14 +60,14 @@ class TemplateBody(Body):
 
 
 @router.post("/tokenize", operation_id="tokenize")
-async def tokenize(body: TokenizeBody, desk: DeskOf) -> Response:
+async def tokenize(body: TokenizeBody, request: Request, desk: DeskOf) -> Response:
     """Token ids of a text or a conversation.
 
     A text gets the model's special tokens in vLLM's form, and none in llama.cpp's, unless said
     otherwise.
     """
     body.refuse()
-    served = desk.models.get(body.model)
+    served = await model_of(body.model, request, desk)
     prompt, special = _to_read(body)
     ids = await served.engine.read(prompt, special=special)
     headers = said_of(body, desk)
@@ -85,9 +85,9 @@ async def tokenize(body: TokenizeBody, desk: DeskOf) -> Response:
 
 
 @router.post("/detokenize", operation_id="detokenize")
-async def detokenize(body: DetokenizeBody, desk: DeskOf) -> Response:
+async def detokenize(body: DetokenizeBody, request: Request, desk: DeskOf) -> Response:
     """The text of token ids, special tokens left out, under the names of both forms."""
-    served = desk.models.get(body.model)
+    served = await model_of(body.model, request, desk)
     check_ids(body.tokens, served, "tokens")
     text = await served.engine.decode(body.tokens)
     return Json({"prompt": text, "content": text}, 200, said_of(body, desk))
@@ -98,7 +98,7 @@ async def tokenizer_info(
     desk: DeskOf, request: Request, model: Annotated[str | None, Query()] = None
 ) -> Response:
     """Special tokens, chat template and size of the vocabulary."""
-    served = desk.models.get(model)
+    served = await model_of(model, request, desk)
     facts = served.tokenizer
     return Json(
         {
@@ -113,10 +113,10 @@ async def tokenizer_info(
 
 
 @router.post("/apply-template", operation_id="apply_template")
-async def apply_template(body: TemplateBody, desk: DeskOf) -> Response:
+async def apply_template(body: TemplateBody, request: Request, desk: DeskOf) -> Response:
     """A conversation as the checkpoint's chat template writes it."""
     body.refuse()
-    served = desk.models.get(body.model)
+    served = await model_of(body.model, request, desk)
     desk.options.limits.count("messages", body.messages, desk.options.limits.messages)
     text = await served.engine.render(Messages(messages_of(body.messages)))
     return Json({"prompt": text}, 200, said_of(body, desk))

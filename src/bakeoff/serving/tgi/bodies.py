@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bakeoff.serving.body import EMPTY, NEVER, NOT_SET, Body
+from bakeoff.serving.body import NEVER, NOT_SET, Body
 from bakeoff.serving.openai.bodies import Sampling
+from bakeoff.serving.openai.formats import Wanted, wanted
 
 NAMES = {
     "max_tokens": "parameters.max_new_tokens",
@@ -15,8 +16,17 @@ NAMES = {
     "echo": "parameters.decoder_input_details",
     "logprobs": "parameters.top_n_tokens",
     "prompt": "inputs",
+    "guided_json": "parameters.grammar",
+    "guided_regex": "parameters.grammar",
 }
 """OpenAI's field -> the same here."""
+
+
+class GrammarBody(Body):
+    """`parameters.grammar`: how a text has to look."""
+
+    type: Literal["json", "json_schema", "regex"]
+    value: Any
 
 
 class Parameters(Body):
@@ -24,7 +34,6 @@ class Parameters(Body):
 
     refused: ClassVar[dict[str, Any]] = {
         "best_of": (None, 1),
-        "grammar": EMPTY,
         "typical_p": (None, 1, 1.0),
         "truncate": NEVER,
         "watermark": NOT_SET,
@@ -44,6 +53,19 @@ class Parameters(Body):
     details: bool | None = None
     decoder_input_details: bool | None = None
     top_n_tokens: int | None = Field(None, ge=0)
+    grammar: GrammarBody | None = None
+
+    def wanted(self) -> Wanted | None:
+        """How the text has to look; None where any will do.
+
+        Raises:
+            CallerError: see `formats.wanted`.
+        """
+        if self.grammar is None:
+            return None
+        name = "guided_regex" if self.grammar.type == "regex" else "guided_json"
+        found = wanted({name: self.grammar.value})
+        return None if found is None else Wanted(found.grammar, NAMES[name])
 
     def sampling(self) -> Sampling:
         """The same as OpenAI's clients would say it; who sets how to sample samples."""

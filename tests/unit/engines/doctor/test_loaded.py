@@ -9,6 +9,7 @@ import torch
 
 from bakeoff.engines.doctor.checks import (
     decoder_start_measured,
+    decoding,
     ends_measured,
     overflow,
     rope_measured,
@@ -113,3 +114,16 @@ def test_a_start_that_the_family_has_is_left_alone(llama):
     questions = zoo_inputs("t5", 2)
     assert plain.doubt(questions, right) < plain.doubt(questions, wrong)
     assert log(plain.chart.rows) > plain.doubt(questions, right) >= 0
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "loop"),
+    [("llama", {}, True), ("t5", {}, True), ("llama", {"attention_chunk_size": 8}, False)],
+)
+def test_which_way_texts_are_written(name, changes, loop):
+    plain = plain_of(zoo_path(name))
+    for key, value in changes.items():
+        setattr(plain.model.config, key, value)
+    (finding,) = decoding.check(plain)
+    assert (finding.level, finding.data) == ("ok", {"loop": loop})
+    assert ("token by token" in finding.value) is loop

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.core.errors import EngineClosed
-from bakeoff.engines.loops import looped
+from bakeoff.engines.loops import LONGEST_PIECE, Loops, ends_in_loop, looped
 from bakeoff.engines.thread import ComputeThread
 
 
@@ -97,3 +97,29 @@ def test_looped(ids, expected):
 )
 def test_a_loop_is_found_wherever_it_stands(unit, before, after):
     assert looped([*before, *(unit * 20), *after])
+
+
+def _loops_by_hand(ids, repeats):
+    """Whether the text ends in a piece that stands so often in a row, looked at piece by piece."""
+    sizes = range(1, min(LONGEST_PIECE, len(ids) // repeats) + 1)
+    return any(ids[-size * repeats :] == ids[-size:] * repeats for size in sizes)
+
+
+@given(
+    st.lists(st.integers(0, 2), min_size=1, max_size=9),
+    st.lists(st.integers(0, 2), max_size=9),
+    st.integers(2, 5),
+    st.integers(1, 40),
+)
+def test_a_loop_is_seen_as_soon_as_it_is_one(unit, before, repeats, length):
+    loops, ids = Loops(repeats), []
+    for token in [*before, *(unit * length)][:60]:
+        ids.append(token)
+        expected = _loops_by_hand(ids, repeats)
+        assert loops.push(token) == expected
+        assert ends_in_loop(ids, repeats) == expected
+
+
+@pytest.mark.parametrize("size", [1, LONGEST_PIECE - 1, LONGEST_PIECE, LONGEST_PIECE + 1])
+def test_pieces_up_to_a_length_count(size):
+    assert ends_in_loop([7, *(list(range(size)) * 3)], 3) == (size <= LONGEST_PIECE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -72,10 +73,12 @@ def test_an_engine_that_is_registered_is_whole() -> None:
     for name in set(ENGINES) - {"fake", "baseline"}:
         assert name in get_args(EngineName)
         assert name == "transformers" or callable(_ABLE.get(name))
-        assert engine_and_version(name).startswith(f"{name} {importlib.metadata.version(name)}")
+        if name != "openvino" or importlib.util.find_spec(name):  # an optional part
+            version = importlib.metadata.version(name)
+            assert engine_and_version(name).startswith(f"{name} {version}")
 
 
-@pytest.mark.parametrize("engine", ["openvino", "llamacpp", "vllm"])
+@pytest.mark.parametrize("engine", ["llamacpp", "vllm"])
 def test_engines_of_later_versions_are_refused_with_the_alternative(engine: str) -> None:
     with pytest.raises(UnsupportedOption, match=f"engine '{engine}'.*engine: auto"):
         route(facts("hf://org/name", engine=engine))
@@ -178,9 +181,11 @@ def test_the_table_keeps_other_versions(table: Any) -> None:
     assert standing("ctranslate2", "bart", GenerationParams()) == "unproven"
 
 
-def test_every_proof_of_the_real_table_says_what_it_counts() -> None:
+@pytest.mark.parametrize("engine", ["ctranslate2", "openvino"])
+def test_every_proof_of_the_real_table_says_what_it_counts(engine: str) -> None:
     read_proofs.cache_clear()
-    for one in read_proofs("ctranslate2"):
+    assert read_proofs(engine)
+    for one in read_proofs(engine):
         for found in one.proofs:
             assert found.rows >= 20 and found.models
             if found.result == "equal":

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bakeoff.core.codes import FinishReason
+from bakeoff.engines.transformers.stepping import told
 from tests import zoo
 from tests.contract.targets import ZOO, Target
 from tests.support import scale
@@ -118,6 +119,47 @@ def test_log_probabilities_are_those_of_batches(driven):
         for a, b in zip(found.logprobs, wanted.logprobs, strict=True):
             assert a.logprob == pytest.approx(b.logprob, abs=1e-4)
             assert [token for token, _ in a.top] == [token for token, _ in b.top]
+
+
+def test_prompts_are_told_the_same_however_they_are_read(monkeypatch):
+    driven = Driven(LLAMA)
+    requests = [replace(one, prompt_logprobs=2) for one in LLAMA.requests(5, max_new_tokens=4)]
+    wanted = driven.loop(requests)
+    size = driven.worker.tokens.vocabulary
+    for pace, numbers in (({"chunk": 7, "gulp": 7}, 2**25), ({"gulp": 512}, 5 * size)):
+        driven.paced(**pace)
+        monkeypatch.setattr(told, "_NUMBERS", numbers)
+        alone = [driven.loop([one])[0] for one in requests]
+        for made in (alone, driven.loop(requests, stagger=1)):
+            for one, same in zip(made, wanted, strict=True):
+                assert one.token_ids == same.token_ids
+                check_prompts(one, same)
+
+
+@pytest.mark.parametrize("reads", [1, 3, 6])
+def test_a_row_that_is_read_again_tells_its_prompt_once(reads):
+    driven = Driven(LLAMA)
+    driven.paced(chunk=16, gulp=16)
+    request = replace(LLAMA.requests(1, max_new_tokens=6)[0], prompt_logprobs=2)
+    (wanted,) = driven.loop([request])
+    (sink,) = driven.add(request)
+    for _ in range(reads):
+        driven.scheduler.turn()
+    scheduler = driven.scheduler
+    for seq in [*scheduler._reading, *scheduler._writing]:
+        scheduler._put_back(seq)
+    driven.finish()
+    check_prompts(completed(sink), wanted)
+    assert completed(sink).token_ids == wanted.token_ids
+
+
+def check_prompts(made, wanted):
+    assert len(made.prompt_logprobs) == made.usage.prompt
+    pairs = list(zip(made.prompt_logprobs, wanted.prompt_logprobs, strict=True))
+    assert pairs[0] == (None, None)
+    for one, same in pairs[1:]:
+        assert (one.id, one.text) == (same.id, same.text)
+        assert one.logprob == pytest.approx(same.logprob, abs=1e-4)
 
 
 @pytest.mark.parametrize("target", [LLAMA, BART], ids=lambda target: target.label)

@@ -84,9 +84,8 @@ def driven(model):
 
 def written(model, lengths, rows=8):
     steps = driven(model)
-    parts = Parts(
-        steps, Chooser(None, str), Memory(lambda error: False, lambda: None), lambda ids: str(ids)
-    )
+    chooser = Chooser(None, str, guides=None)  # none of the rows has a grammar
+    parts = Parts(steps, chooser, Memory(lambda error: False, lambda: None), lambda ids: str(ids))
     scheduler = Scheduler(parts, Pace(rows, 10_000))
     sinks = {}
     for name, length in lengths.items():

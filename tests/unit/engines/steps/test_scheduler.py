@@ -97,6 +97,19 @@ def test_the_text_ends_where_a_row_says_so():
     assert text(nothing) == ""
 
 
+def test_a_row_that_writes_nothing_is_read_where_its_prompt_is_to_be_told():
+    stage = Stage()
+    told = stage.add("told", 0, prompt_logprobs=1)
+    silent, other = stage.add("silent", 0), stage.add("other", 3)
+    stage.turns()
+    assert [text(sink) for sink in (told, silent)] == ["", ""]
+    assert text(other) == alone("other", 3)
+    assert "told" in {name for names, _ in stage.walker.reads for name in names}
+    assert "silent" not in {name for names, _ in stage.walker.reads for name in names}
+    assert all("told" not in names for names in stage.walker.passes)
+    assert not stage.walker.known
+
+
 def test_a_long_prompt_is_read_in_parts_while_others_write():
     stage = Stage(replace(ROOM, chunk=16))
     quick = stage.add("quick", 60)

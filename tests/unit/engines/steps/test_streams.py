@@ -168,7 +168,7 @@ def test_a_fault_in_a_batch_is_raised_and_nobody_waits_for_ever(llama, monkeypat
 
     async def ask():
         async with asyncio.timeout(20):
-            return await llama.generate([LLAMA.ask("1 ring")])
+            return await llama.generate([LLAMA.ask("1 ring", num_beams=2)])
 
     with pytest.raises(RuntimeError, match="no such luck"):
         run(ask())

@@ -14,6 +14,7 @@ from bakeoff.engines.steps.port import Chosen, Step
 from bakeoff.engines.steps.scheduler import Parts, Scheduler
 from bakeoff.engines.steps.sequence import Seq
 from bakeoff.engines.text.finishing import Made
+from bakeoff.engines.text.recording import Record
 
 END = 9
 ROOM = Pace(rows=8, tokens=10_000, chunk=32, gulp=64)
@@ -99,7 +100,7 @@ class Kept:
     shown: list[list[int]] = field(default_factory=list)
     made: list[Made] | None = None
 
-    def show(self, ids: Sequence[int]) -> None:
+    def show(self, ids: Sequence[int], record: Record | None = None, /) -> None:
         self.shown.append(list(ids))
 
     def end(self, made: Sequence[Made]) -> None:

@@ -10,11 +10,13 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingW
 from bakeoff.engines import families
 from bakeoff.engines.batch.careful import Memory
 from bakeoff.engines.batch.rows import Arrived, Control, Row
+from bakeoff.engines.grammar.matching import Matching
 from bakeoff.engines.options import EngineOptions
 from bakeoff.engines.steps.port import StepModel
 from bakeoff.engines.steps.prefixes import Prefixes
 from bakeoff.engines.steps.scheduler import Parts, Scheduler
 from bakeoff.engines.steps.sequence import Seq, Sink
+from bakeoff.engines.text.special import Special
 from bakeoff.engines.text.streaming import Push, Telling
 from bakeoff.engines.text.writing import Writer
 from bakeoff.engines.transformers import memory
@@ -71,7 +73,7 @@ def stepper(
 
     parts = Parts(
         model=model,
-        chooser=Chooser(special.last, generator.name),
+        chooser=Chooser(special.last, generator.name, _guides(loaded, special)),
         memory=Memory(memory.out_of_memory, release),
         decode=generator.decode,
         last=special.last,
@@ -79,20 +81,37 @@ def stepper(
     return Stepper(Scheduler(parts, memory.pace(loaded, options)), writer)
 
 
+def _guides(loaded: Loaded, special: Special) -> Matching:
+    size = int(loaded.model.get_input_embeddings().weight.shape[0])
+    return Matching(loaded.tokenizer, special.end, size)
+
+
 def step_model(loaded: Loaded, pad: int, prefixes: Prefixes[Part]) -> StepModel | None:
     """The model behind the scheduler's port, or None."""
     model = loaded.model
-    if not plain(model):
-        return None
-    if not model.config.is_encoder_decoder:
-        known = model.config.model_type in families.DECODERS
-        if known or keeps_rows_apart(model, loaded.device, pad):
-            return CausalSteps(model, loaded.device, pad, prefixes)
+    if not drives(loaded, pad):
         return None
     positions = families.positions(model)
-    if positions is None:
-        return None
-    return CrossingSteps(model, loaded.device, pad, positions)
+    if positions is not None:
+        return CrossingSteps(model, loaded.device, pad, positions)
+    return CausalSteps(
+        model, loaded.device, pad, prefixes, lambda token: _name(loaded.tokenizer, token)
+    )
+
+
+def drives(loaded: Loaded, pad: int) -> bool:
+    """Whether the loop drives this model; else only the library's `generate` can."""
+    model = loaded.model
+    if not plain(model):
+        return False
+    family = model.config.model_type
+    if model.config.is_encoder_decoder:  # its parts are called by themselves: all have to be here
+        return family in families.BESIDE_ENCODERS and loaded.placed == loaded.device
+    return family in families.DECODERS or keeps_rows_apart(model, loaded.device, pad)
+
+
+def _name(tokenizer: Any, token: int) -> str:
+    return str(tokenizer.decode([token]))
 
 
 def plain(model: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from bakeoff.engines.steps.port import Step
 from bakeoff.engines.steps.prefixes import Prefixes
 from bakeoff.engines.steps.sequence import Seq
 from bakeoff.engines.transformers.stepping.columns import Columns, Part, give_up
+from bakeoff.engines.transformers.stepping.told import room, tell
 
 ALIKE = 0.8
 """Prompts are read in one pass where at most a fifth of it is padding."""
@@ -52,6 +53,7 @@ class CausalSteps:
         device: where its input goes.
         pad: a token that stands where nothing is.
         prefixes: what is kept of texts that were read before.
+        name: the text of one token, special or not.
         forwarded: tokens that went through the model so far.
     """
 
@@ -59,6 +61,7 @@ class CausalSteps:
     device: str
     pad: int
     prefixes: Prefixes[Part]
+    name: Callable[[int], str] = str
     forwarded: int = 0
     _calls: Calls = field(init=False)
     _batch: Columns = field(init=False)
@@ -74,8 +77,9 @@ class CausalSteps:
         waiting, done, logits, whole = list(seqs), list[Seq](), list[Any](), budget
         while waiting and (not logits or waiting[0].unread <= budget or 2 * budget >= whole):
             self._recall(waiting[0])
-            group = self._alike(waiting, budget)
-            counts = [min(seq.unread, budget) for seq in group]
+            most = self._most(waiting[0], budget)
+            group = self._alike(waiting, most)
+            counts = [min(seq.unread, most) for seq in group]
             with torch.inference_mode():
                 out = self._read(group, counts)
             budget -= len(group) * max(counts)
@@ -86,9 +90,18 @@ class CausalSteps:
             waiting = waiting[len(group) :]
         return Step(done, torch.cat(logits) if logits else None)
 
+    def _most(self, first: Seq, budget: int) -> int:
+        """Tokens of one pass; fewer where the logits of each are kept."""
+        if not first.tells:
+            return budget
+        return min(budget, room(int(self.model.get_input_embeddings().weight.shape[0])))
+
     def _recall(self, seq: Seq) -> None:
-        """Let it begin with what an earlier text left, but for one token, whose logits count."""
-        if seq.read:
+        """Let it begin with what an earlier text left, but for one token, whose logits count.
+
+        What the model says of a prompt is said while it reads: then all of it is read.
+        """
+        if seq.read or seq.tells:
             return
         parts = self.prefixes.find(seq.row.scope, seq.reading[:-1])
         if parts:
@@ -120,7 +133,9 @@ class CausalSteps:
             padded = len(lengths) * max(lengths)
             if seq.read or seq.alone or padded > budget or sum(lengths) < ALIKE * padded:
                 break
-            if self.prefixes.find(seq.row.scope, seq.reading[:-1]):
+            if seq.tells != group[0].tells:
+                break
+            if not seq.tells and self.prefixes.find(seq.row.scope, seq.reading[:-1]):
                 break
             group.append(seq)
         return group
@@ -137,15 +152,17 @@ class CausalSteps:
             [self.pad] * (most - count) + list(seq.reading[seq.read : seq.read + count])
             for seq, count in zip(group, counts, strict=True)
         ]
-        logits = self.forward(columns, ids, counts)
+        logits = self._pass(columns, ids, counts, most if group[0].tells else 1)
         for line, (seq, count) in enumerate(zip(group, counts, strict=True)):
+            if seq.tells:
+                tell(seq, logits[line, -count:], self.name)
             seq.read += count
             if not seq.unread:
                 del self._staged[seq]
                 self._batch.join(columns, line)
                 self._lines.append(seq)
                 self._keep(seq, columns, line)
-        return logits
+        return _last(logits)
 
     def decode(self, seqs: Sequence[Seq]) -> Step:
         """See `StepModel.decode`."""
@@ -160,6 +177,12 @@ class CausalSteps:
         Returns:
             The logits behind the last token of each row.
         """
+        return _last(self._pass(columns, ids, counts, 1))
+
+    def _pass(
+        self, columns: Columns, ids: list[list[int]], counts: Sequence[int], keep: int
+    ) -> Any:
+        """The same; the logits behind at least the last `keep` tokens of each row."""
         mask = columns.ready(counts)
         most = max(counts)
         arguments: dict[str, Any] = {self._calls.cache: columns.cache, "use_cache": True}
@@ -169,7 +192,7 @@ class CausalSteps:
             positions = (first[:, None] + torch.arange(most)).clamp(min=0)
             arguments["position_ids"] = positions.to(self.device)
         if self._calls.last:
-            arguments["logits_to_keep"] = 1
+            arguments["logits_to_keep"] = keep
         out = self.model(
             input_ids=torch.tensor(ids, device=self.device),
             attention_mask=mask,
@@ -178,7 +201,7 @@ class CausalSteps:
         )
         columns.passed(counts)
         self.forwarded += sum(counts)
-        return out.logits[:, -1].to(copy=True, dtype=torch.float32)
+        return out.logits
 
     def release(self, seq: Seq) -> None:
         """See `StepModel.release`."""
@@ -191,3 +214,8 @@ class CausalSteps:
             with torch.inference_mode():
                 self._batch.leave(line)
             give_up(self._lines, line)
+
+
+def _last(logits: Any) -> Any:
+    """The logits behind the last token of each row, for rules to change."""
+    return logits[:, -1].to(copy=True, dtype=torch.float32)

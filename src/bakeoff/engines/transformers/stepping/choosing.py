@@ -16,10 +16,14 @@ import torch
 from bakeoff.core.errors import BakeoffError
 from bakeoff.core.outputs import TokenLogprob
 from bakeoff.engines.batch.careful import failed
+from bakeoff.engines.batch.rows import Row
+from bakeoff.engines.grammar.port import Guide, Guides
 from bakeoff.engines.steps.port import Chosen, Step
 from bakeoff.engines.steps.sequence import Seq
 from bakeoff.engines.transformers import rules
 from bakeoff.engines.transformers.sampling import Filters, Uniforms, draw
+
+_OFF = float("-inf")
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class _Settings:
 
     rules: Sequence[rules.Rule]
     numbers: Uniforms | None
+    guide: Guide | None
 
 
 @dataclass(eq=False)
@@ -37,10 +42,12 @@ class Chooser:
     Attributes:
         last: token that the checkpoint forces at the limit of a text, or None.
         name: the text of one token, special or not.
+        guides: follow texts that have a grammar.
     """
 
     last: int | None
     name: Callable[[int], str]
+    guides: Guides
     _known: dict[Seq, _Settings] = field(default_factory=dict)
 
     def choose(self, step: Step) -> list[Chosen | BakeoffError]:
@@ -70,22 +77,33 @@ class Chooser:
             self._known[seq] = _Settings(
                 rules=rules.shaping(shape, self.last),
                 numbers=Uniforms(row.decoding.seed, row.choice) if sampled else None,
+                guide=self._guide(row),
             )
         return self._known[seq]
 
     def _apply(self, seq: Seq, logits: Any, line: int) -> BakeoffError | None:
-        """Change a row's logits in place by its own rules."""
+        """Change a row's logits in place by its own rules, and by its grammar in the end."""
         try:
-            found = self._settings(seq, logits).rules
-            if found:
+            settings = self._settings(seq, logits)
+            if found := settings.rules:
                 ids = torch.tensor([seq.reading], device=logits.device)
                 scores = logits[line : line + 1]
                 for rule in found:
                     scores = rule(ids, scores)
                 logits[line] = scores[0]
+            if settings.guide is not None:
+                _keep_to(settings.guide, seq, logits[line])
+        except BakeoffError as error:
+            return error
         except Exception as error:  # whatever a rule raises is the failure of this row alone
             return failed(error)
         return None
+
+    def _guide(self, row: Row) -> Guide | None:
+        if row.grammar is None:
+            return None
+        ends = row.end_ids - frozenset(row.decoding.stop_ids)
+        return self.guides.open(row.grammar, ends)
 
     def _tokens(self, seqs: Sequence[Seq], logits: Any) -> list[int]:
         tokens: list[int] = logits.argmax(dim=-1).tolist()
@@ -118,3 +136,20 @@ class Chooser:
         values, ids = torch.topk(raw, min(seq.row.logprobs or 0, raw.shape[-1]))
         top = tuple(zip(ids.tolist(), values.tolist(), strict=True))
         return TokenLogprob(token, self.name(token), float(raw[token]), top)
+
+
+def _keep_to(guide: Guide, seq: Seq, logits: Any) -> None:
+    """Forbid the tokens of a row that its grammar does not allow, in place.
+
+    What else forbids all that the grammar allows (`min_new_tokens`, `no_repeat_ngram`) gives way.
+    """
+    forced = 0 if seq.row.first is None else 1  # a language's token is no part of the text
+    if len(seq.ids) < forced:
+        return
+    mask = torch.from_numpy(guide.allowed(seq.ids[forced:]))[: logits.shape[0]]
+    allowed = torch.zeros(logits.shape[0], dtype=torch.bool)
+    allowed[: len(mask)] = mask
+    allowed = allowed.to(logits.device)
+    logits[~allowed] = _OFF
+    if not bool(torch.isfinite(logits).any()):
+        logits[allowed] = 0.0
