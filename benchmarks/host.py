@@ -22,16 +22,16 @@ from benchmarks.results import Result
 
 CLIENTS = (1, 8)
 NEW = 48
-ROUNDS = 8
+ROUNDS = 6
 OPENERS = {"in process": open_engine, "host": open_hosted}
 
 
 def measure(threads: int, scale: float) -> Iterator[Result]:
     """Tokens a second of both, in turns, and the median over the turns of what the hop costs."""
-    rounds = max(2, int(ROUNDS * scale))
+    new = max(8, int(NEW * scale))
     with tempfile.TemporaryDirectory() as folder:
         ref = apart(smol, Path(folder))
-        found = apart(_compared, ref, threads, rounds)
+        found = apart(_compared, ref, threads, new)
     for clients, rates in found.items():
         for kind in OPENERS:
             rate = median(one[kind] for one in rates)
@@ -40,11 +40,11 @@ def measure(threads: int, scale: float) -> Iterator[Result]:
         yield Result(f"streams: {clients} at a time, cost of the host", cost, "%", 3.0, "at most")
 
 
-def _compared(ref: ModelRef, threads: int, rounds: int) -> dict[int, list[dict[str, float]]]:
-    return asyncio.run(_in_turns(ref, threads, rounds))
+def _compared(ref: ModelRef, threads: int, new: int) -> dict[int, list[dict[str, float]]]:
+    return asyncio.run(_in_turns(ref, threads, new))
 
 
-async def _in_turns(ref: ModelRef, threads: int, rounds: int) -> dict[int, list[dict[str, float]]]:
+async def _in_turns(ref: ModelRef, threads: int, new: int) -> dict[int, list[dict[str, float]]]:
     """Clients -> the rates of each round; who begins alternates."""
     options = EngineOptions(threads=threads)
     facts = describe(ref)
@@ -53,9 +53,12 @@ async def _in_turns(ref: ModelRef, threads: int, rounds: int) -> dict[int, list[
     }
     found: dict[int, list[dict[str, float]]] = {}
     for clients in CLIENTS:
-        for number in range(rounds + 1):  # the first warms up
+        for number in range(ROUNDS + 1):  # the first warms up
             order = sorted(engines, reverse=bool(number % 2))
-            rates = {kind: await _rate(engines[kind], clients, number) for kind in order}
+            rates = {
+                kind: await _rate(engines[kind], [f"{number}-{at}" for at in range(clients)], new)
+                for kind in order
+            }
             if number:
                 found.setdefault(clients, []).append(rates)
     for engine in engines.values():
@@ -63,15 +66,15 @@ async def _in_turns(ref: ModelRef, threads: int, rounds: int) -> dict[int, list[
     return found
 
 
-async def _rate(engine: Engine, clients: int, number: int) -> float:
+async def _rate(engine: Engine, names: list[str], new: int) -> float:
+    """Tokens a second of clients with these names."""
     began = time.perf_counter()
-    counts = await asyncio.gather(*(_text(engine, f"{number}-{at}") for at in range(clients)))
+    counts = await asyncio.gather(*(_text(engine, name, new) for name in names))
     return sum(counts) / (time.perf_counter() - began)
 
 
-async def _text(engine: Engine, name: str) -> int:
-    """One client; how many tokens it got."""
-    params = GenerationParams(max_new_tokens=NEW, min_new_tokens=NEW, temperature=0.0)
+async def _text(engine: Engine, name: str, new: int) -> int:
+    params = GenerationParams(max_new_tokens=new, min_new_tokens=new, temperature=0.0)
     words = " ".join(f"{name} {n * 7 % 31}" for n in range(16))
     request = GenerateRequest(name, Text(words), params, lane="chat")
     async with aclosing(engine.stream(request)) as chunks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from bakeoff.engines import describe, open_engine
 from bakeoff.engines.options import EngineOptions
 from bakeoff.jobs.events import Event, ModelFinished, ModelReady
 from bakeoff.wiring import run_async
+from benchmarks.apart import apart
 from benchmarks.models import t5_small
 from benchmarks.results import Result
 
@@ -36,11 +37,15 @@ def measure(threads: int, scale: float) -> Iterator[Result]:
         )
         bare, run = [], []
         for number in range(PASSES):
-            bare.append(asyncio.run(_bare(model, texts, threads)))
-            run.append(asyncio.run(_run(folder, model.name, number, threads)))
+            bare.append(apart(_timed, _bare, model, texts, threads))
+            run.append(apart(_timed, _run, folder, model.name, number, threads))
     yield Result(
         "1,000 rows: run over bare engine", 100 * (min(run) / min(bare) - 1), "%", 5.0, "at most"
     )
+
+
+def _timed(call: Callable[..., Coroutine[Any, Any, float]], *arguments: Any) -> float:
+    return asyncio.run(call(*arguments))
 
 
 async def _bare(model: Any, texts: list[str], threads: int) -> float:

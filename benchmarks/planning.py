@@ -14,9 +14,10 @@ SCRIPT = """
 import resource, sys
 from pathlib import Path
 from bakeoff.core.specs import RunSpec
-from bakeoff.jobs.contender import in_epoch
-from bakeoff.jobs.plan import outlook, planned_rows
-from bakeoff.jobs.run import RunOptions, make_plan
+from bakeoff.jobs.asking import asked_with
+from bakeoff.jobs.outlook import outlook
+from bakeoff.jobs.plan import planned_rows
+from bakeoff.jobs.planning import RunOptions, make_plan
 from bakeoff.store.files.journal import JournalIndex
 
 def peak():
@@ -30,7 +31,8 @@ spec = RunSpec.model_validate({"name": "big", "dataset": str(folder / "big.csv")
 plan = make_plan(spec, RunOptions(folder=folder / "runs"))
 contender = next(iter(plan.contenders.values()))
 rows = planned_rows(contender, plan.dataset, plan.roles, 1)
-view = outlook(contender, rows, JournalIndex(folder / "none"))
+asked = asked_with(plan.spec, plan.spec.models[0], plan.roles)
+view = outlook(contender, rows, JournalIndex(folder / "none"), asked)
 print(view.todo, peak() - before)
 """
 
