@@ -342,6 +342,8 @@ def test_requests_hold_their_model_to_the_end_of_their_stream(opened):
     text = BODY | {"model": "slow", "stream": True}
     with server.http.stream("POST", "/v1/chat/completions", json=text) as answer:
         assert "assistant" in next(answer.iter_lines())
+        # the opening chunk says nothing of the model yet: it may still be on its way
+        assert slow.entered.acquire(timeout=WITHIN)
         assert server.desk.models._slots["slow"].users == 1
     assert slow.left.wait(WITHIN)
     assert server.post("/v1/chat/completions", BODY | {"model": "other"}).status_code == 200
