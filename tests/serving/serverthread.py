@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -142,3 +143,11 @@ def events(text: str) -> list[Any]:
     lines = [line.removeprefix("data: ") for line in text.split("\n\n") if line]
     assert lines[-1] == "[DONE]"
     return [json.loads(line) for line in lines[:-1]]
+
+
+def until(true):
+    """Wait until that holds."""
+    end = time.monotonic() + WITHIN
+    while not true():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.005)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
-from tests.serving.serverthread import WITHIN, Watched, events, fake, watched
+from tests.serving.serverthread import WITHIN, Watched, events, fake, until, watched
 
 SLOW = "fake://words?delay=60"
 BODY = {"messages": [{"role": "user", "content": "hello"}]}
@@ -39,14 +38,6 @@ def leave(server, body, after=b""):
             read += connection.recv(4096)
         yield
     yield
-
-
-def until(true):
-    """Wait until that holds."""
-    end = time.monotonic() + WITHIN
-    while not true():
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.005)
 
 
 @pytest.mark.parametrize("stream", [True, False])
