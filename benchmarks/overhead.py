@@ -77,7 +77,7 @@ async def _run(folder: Path, model: str, number: int, threads: int) -> float:
         "task": "text-generation",
         "generation": {"max_new_tokens": NEW, "min_new_tokens": NEW},
         "metrics": [],
-        "models": [{"id": "t5", "model": model}],
+        "models": [{"id": "t5", "model": model, "engine": "transformers"}],
     }
     engine = EngineOptions(threads=threads)
     await run_async(
