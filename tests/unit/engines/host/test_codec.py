@@ -50,7 +50,7 @@ def crossed(value, kind):
 
 
 def told(value):
-    """In writing, as not a number is not equal to itself; sets sorted, as their order is by chance."""
+    """In writing, as not a number is not equal to itself; sets sorted, their order being chance."""
     return pformat(value, width=1)
 
 
